@@ -10,10 +10,10 @@
 
 namespace weft {
 
-/// Trains jobs by an engine of one model, and makes their adapters of it.
+/// Trains jobs with an engine of one model, and lets this engine serve their adapters.
 class EngineTrainer final : public JobTrainer {
  public:
-  /// `config` is of the engine's model. The engine must outlive this object.
+  /// `config` is the configuration of the engine's model. The engine must outlive this object.
   EngineTrainer(Engine& engine, Config config) : engine_(engine), config_(std::move(config)) {}
 
   [[nodiscard]] Result<void> check(JobRecord& job) override;
@@ -30,8 +30,8 @@ class EngineTrainer final : public JobTrainer {
 
   Engine& engine_;
   const Config config_;
-  /// The engine completes on this thread, which runs as long as there is a job to stop: the
-  /// application's context may have been stopped before.
+  /// The engine's operations complete on this thread. It is separate from the application's
+  /// context, which may stop while a job must still be stopped.
   boost::asio::thread_pool completions_{1};
 };
 

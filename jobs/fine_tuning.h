@@ -19,16 +19,16 @@
 namespace weft {
 
 /// Fine-tuning for the clients of a server: their files and jobs, in a folder that one process has
-/// at a time. An owner sees nothing of another one's. Thread-safe; all functions but job() and
-/// jobs() may wait for the disk.
+/// at a time. An owner never sees files or jobs of another owner. Thread-safe; all functions but
+/// job() and jobs() may wait for the disk.
 class FineTuning {
  public:
-  /// Is told what the server's operator should know; on any thread.
+  /// Gets messages for the server's operator, on any thread.
   using Notice = std::function<void(const std::string& what)>;
 
-  /// Opens Config::training_folder, and makes it if need be. The models of earlier jobs are served
-  /// when it returns; a model that cannot be is a notice. Jobs that were under way go on.
-  /// kBadFolder: another process has the folder, or it is of another version; FileErrc.
+  /// Opens Config::training_folder, and makes it if need be. When it returns, the engine serves the
+  /// models of earlier jobs; each model that cannot be served is reported by a notice. Unfinished
+  /// jobs go on. kBadFolder: another process has the folder, or it is of another version; FileErrc.
   [[nodiscard]] static Result<std::unique_ptr<FineTuning>> open(const Config& config,
                                                                 std::unique_ptr<JobTrainer> trainer,
                                                                 const Notice& notice = {});
@@ -37,8 +37,8 @@ class FineTuning {
   /// Stops the job that is under way, and saves its state. The engine must still be there.
   ~FineTuning() = default;
 
-  /// Stops the job that is under way, and begins none any more: queued ones wait for the next
-  /// start. Does not wait.
+  /// Stops the running job, and begins no other: queued jobs wait for the next start. Does not
+  /// wait.
   void stop() { runner_->end(); }
 
   [[nodiscard]] FileStore& files() noexcept { return files_; }
@@ -54,7 +54,7 @@ class FineTuning {
   [[nodiscard]] std::vector<JobRecord> jobs(std::string_view owner) const {
     return jobs_.list(owner);
   }
-  /// Each returns the job as it is then. kNoSuchJob; kWrongState; FileErrc.
+  /// Each returns the changed job. kNoSuchJob; kWrongState; FileErrc.
   [[nodiscard]] Result<JobRecord> cancel(const std::string& id, std::string_view owner);
   [[nodiscard]] Result<JobRecord> pause(const std::string& id, std::string_view owner);
   [[nodiscard]] Result<JobRecord> resume(const std::string& id, std::string_view owner);

@@ -15,12 +15,12 @@
 namespace weft {
 
 /// Makes the folder if need be, and removes what an ended process has left there: entries with a
-/// dot before their name. Returns the others. FileErrc.
+/// dot before their name. Returns the remaining entries. FileErrc.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> entries_of(
     const std::filesystem::path& folder);
 
-/// Removes a file or a folder with all that is in it, if it is there. What cannot be removed stays
-/// until its entry goes.
+/// Removes a file, or a folder with its content, if it exists. If this fails, it stays until its
+/// entry is removed.
 void discard(const std::filesystem::path& path) noexcept;
 
 /// Returns the error of a path that the system refused to make, write or rename.
@@ -48,7 +48,7 @@ class ObjectReader {
   [[nodiscard]] double number(std::string_view name) const;
   [[nodiscard]] const boost::json::array& list(std::string_view name) const;
   [[nodiscard]] const boost::json::object& object(std::string_view name) const;
-  /// Whether all fields that were read were there.
+  /// Whether all fields that were read existed and had the right type.
   [[nodiscard]] bool is_whole() const noexcept { return whole_; }
 
  private:

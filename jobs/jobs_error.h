@@ -10,15 +10,15 @@ enum class JobsErrc {
   kNoSuchFile = 1,
   /// The owner has no job of that id.
   kNoSuchJob,
-  /// A file is no training data; the detail names line and field.
+  /// A file is not valid training data; the detail names line and field.
   kBadFile,
-  /// A file has more bytes than a file may have; the detail has the bound.
+  /// A file is too large; the detail has the bound.
   kFileTooLarge,
-  /// The folder has as much as it may have; the detail names the key of the bound.
+  /// The folder is full; the detail names the key of the bound.
   kFull,
-  /// The job's state does not allow what was asked for; the detail names the state.
+  /// The job's status does not allow the call; the detail names the status.
   kWrongState,
-  /// A job asks for what the model or the server does not do; the detail begins with the field.
+  /// The model or the server does not support a field of the job; the detail begins with the field.
   kBadJob,
   /// The folder cannot be used: another process has it, or its files are of another version.
   kBadFolder,

@@ -12,13 +12,12 @@
 
 namespace weft {
 
-/// The newest outputs, in which drafters look for what comes next in later outputs of the same
-/// scope. Scopes are those of the prefix cache: so of different clients, salts and adapters none
-/// sees what another one has written, unless cached prompts are shared in the same way
-/// (Config::cache_share).
+/// The newest outputs. Drafters search them to guess the next tokens of later outputs of the same
+/// scope. The scopes are the scopes of the prefix cache: outputs of different clients, salts and
+/// adapters are kept apart, unless cached prompts are shared in the same way (Config::cache_share).
 ///
-/// Holds a bounded number of tokens and scopes. Beyond them the scope that was used longest ago
-/// goes. Owner only; the texts that it returns are immutable, and stay as long as somebody has
+/// Holds a bounded number of tokens and scopes. Beyond these bounds the least recently used scope
+/// is dropped. Owner only. The returned texts are immutable, and live as long as a caller holds
 /// them.
 class RecentOutputs {
  public:
@@ -35,13 +34,13 @@ class RecentOutputs {
   RecentOutputs(std::int64_t tokens, std::int64_t vocabulary)
       : most_(tokens), vocabulary_(static_cast<std::size_t>(vocabulary)) {}
 
-  /// Keeps an output. Throws std::bad_alloc, and then has kept it or not.
+  /// Keeps an output. Throws std::bad_alloc; the output may have been kept then.
   void add(const PrefixScope& scope, std::span<const TokenId> output);
-  /// Returns the outputs of a scope, the newest first; null if there are none. They are no longer
-  /// the newest after an add().
+  /// Returns the outputs of a scope, the newest first; null if there are none. The result does not
+  /// contain outputs of a later add().
   [[nodiscard]] std::shared_ptr<const DraftTexts> of(const PrefixScope& scope);
 
-  /// The tokens of all outputs.
+  /// Returns the number of tokens of all outputs.
   [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
 
  private:

@@ -20,15 +20,15 @@ class TrainingSlot final : public TrainingWatcher,
   /// `wake` is called when wanted() has changed, by any thread; it must not throw.
   explicit TrainingSlot(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /// Begins a task; `done` gets its end. A refusal is an end: kOverloaded while there is another
-  /// task, kBadRequest for a task that has begun before, kStopping after stop().
+  /// Begins a task; `done` gets the result of its end. A refusal also ends it: kOverloaded while
+  /// there is another task, kBadRequest for a task that has begun before, kStopping after stop().
   void put(const std::shared_ptr<TrainingState>& task, const TrainingState::Done& done);
-  /// Ends the task, and refuses others from now on.
+  /// Ends the task, and refuses all later tasks.
   void stop(Error why) noexcept;
   /// Ends the task, if there is one.
   void fail(Error why) noexcept;
 
-  /// The number of the task that may run; 0: there is none, or it is paused. Takes next to no time.
+  /// The number of the task that may run; 0: there is none, or it is paused. Fast.
   [[nodiscard]] std::uint64_t wanted() const noexcept {
     return wanted_.load(std::memory_order_acquire);
   }
@@ -39,7 +39,7 @@ class TrainingSlot final : public TrainingWatcher,
 
  private:
   const std::function<void()> wake_;
-  mutable std::mutex mutex_;  // locked before a task's
+  mutable std::mutex mutex_;  // locked before the mutex of a task
   std::shared_ptr<TrainingState> task_;
   std::uint64_t number_ = 0;
   bool stopped_ = false;

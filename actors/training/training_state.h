@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// Where a training task is.
+/// The stage of a training task.
 enum class TrainingPhase : std::uint8_t {
   kNew,      ///< no engine has it
   kRunning,  ///< an engine trains it when its policy lets it
@@ -25,7 +25,7 @@ struct TrainingProgress {
   std::int64_t iterations_done = 0;
   std::int64_t iterations = 0;
   double loss = 0;           ///< of the last iteration that has ended; 0 before the first
-  std::uint64_t pieces = 0;  ///< that have run
+  std::uint64_t pieces = 0;  ///< pieces that have run
 };
 
 /// Hears that TrainingState::wants() may have changed.
@@ -42,10 +42,10 @@ class TrainingWatcher {
 
 /// The state of a training task, which its handles, the engine and an executor share. Thread-safe.
 ///
-/// One thread at a time has the work: the executor while a piece runs, or the thread whose pause()
-/// gives its memory back. The mutex is not held meanwhile. The task ends once, when the work is
-/// done, has failed or was cancelled, and never while a thread has the work; from then on the work
-/// is its owner's again.
+/// One thread at a time uses the work: the executor while a piece runs, or a thread in pause(),
+/// which frees the memory of the iteration. The mutex is not held meanwhile. The task ends once,
+/// when the work is done, has failed or was cancelled. It never ends while a thread uses the work.
+/// After the end the caller owns the work again.
 class TrainingState {
  public:
   using Done = std::function<void(const Result<void>& result)>;  ///< must not throw
@@ -57,11 +57,11 @@ class TrainingState {
   /// Returns false, and calls nothing, if it has begun before.
   [[nodiscard]] bool begin(Done done, std::shared_ptr<TrainingWatcher> watcher);
 
-  /// The task does not run until resume(). The memory of the present iteration is given back, now
-  /// or behind the piece that runs.
+  /// Pauses the task until resume(). Frees the memory of the present iteration, now or after the
+  /// piece that runs.
   void pause();
   void resume();
-  /// Ends the task for this reason, now or behind the piece that runs. The first reason counts.
+  /// Ends the task for this reason, now or after the piece that runs. Later reasons have no effect.
   void end(Error why) noexcept;
 
   [[nodiscard]] TrainingProgress progress() const;
@@ -84,14 +84,14 @@ class TrainingState {
   void finish(std::unique_lock<std::mutex>& lock) noexcept;
 
   mutable std::mutex mutex_;
-  std::shared_ptr<TrainingWork> work_;  // null: it has ended
+  std::shared_ptr<TrainingWork> work_;  // null: the task has ended
   Done done_;
   std::shared_ptr<TrainingWatcher> watcher_;
   bool begun_ = false;
   bool paused_ = false;
-  bool has_memory_ = false;               // of an iteration that has begun
-  bool held_ = false;                     // a thread has the work
-  std::optional<Result<void>> ending_{};  // it ends, or has ended, so
+  bool has_memory_ = false;               // `work_` holds memory of an iteration that has begun
+  bool held_ = false;                     // a thread uses the work
+  std::optional<Result<void>> ending_{};  // the result with which the task ends or has ended
   TrainingProgress progress_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// A handle of training that an engine carries out while it serves (Engine::async_train). Copies
+/// A handle of a training task, which an engine runs while it serves (Engine::async_train). Copies
 /// are handles of the same task. Thread-safe except for assignment.
 ///
 /// The task shares the work with the caller. From async_train() until the operation completes, the
@@ -22,12 +22,12 @@ class TrainingTask {
 
   [[nodiscard]] TrainingProgress progress() const { return state_->progress(); }
 
-  /// No piece of the task begins until resume(). The piece that runs is finished; then the memory
-  /// that only the present iteration needs is given back, and resume() computes it again. Requests
-  /// do not wait for a paused task. A task that is paused before it begins, begins paused.
+  /// No piece of the task begins until resume(). The running piece ends first. Then the memory that
+  /// only the present iteration needs is freed; after resume() the lost values are computed again.
+  /// Requests do not wait for a paused task. A task that is paused before it begins, begins paused.
   void pause() const { state_->pause(); }
   void resume() const { state_->resume(); }
-  /// Ends the task, behind the piece that runs; async_train completes with EngineErrc::kCancelled.
+  /// Ends the task after the piece that runs; async_train completes with EngineErrc::kCancelled.
   /// What ended iterations have trained stays in the work.
   void cancel() const { state_->end({EngineErrc::kCancelled, {}}); }
 

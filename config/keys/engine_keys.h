@@ -225,16 +225,14 @@ inline constexpr std::array kKeys = {
               "runs",
               "The server would read any file that it may read", "adapters-any-path"},
     ConfigKey{"adapters", "places", integer<&Config::adapter_places>(0, 4'096),
-              "Adapters that steps can use at once; 0: 8 where there are adapters, a folder of "
-              "them or training.folder, else none. Requests for further ones wait, and the least "
-              "recently used one "
-              "makes room",
+              "Adapters that steps can use at once; 0: 8 if adapters, a folder of adapters or "
+              "training.folder are configured, else none. Requests for further adapters wait, and "
+              "the least recently used one makes room",
               "Each place takes memory of a GPU, beside the KV cache", "adapter-places"},
-    ConfigKey{
-        "adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
-        "The greatest rank of an adapter; 0: that of adapters.named, at least 16 and at most 256: "
-        "a greater one has to be set here",
-        "All places have one size", "adapter-max-rank"},
+    ConfigKey{"adapters", "max_rank", integer<&Config::adapter_max_rank>(0, 4'096),
+              "The greatest rank of an adapter; 0: that of adapters.named, at least 16 and at most "
+              "256; a greater rank must be set here",
+              "All places have one size", "adapter-max-rank"},
     ConfigKey{
         "adapters", "host_bytes", integer<&Config::adapters_host_bytes>(0, std::int64_t{1} << 50),
         "Bytes of host memory for adapters. The least recently used one leaves, and is read again "
@@ -286,8 +284,8 @@ inline constexpr std::array kKeys = {
               "weights once",
               "speculation-max-tokens"},
     ConfigKey{"speculation", "prediction", flag<&Config::speculation_prediction>(),
-              "Guess by the output that a request predicts (OpenAI's prediction), with the kind "
-              "off as well: then only for such requests, and not for a model that is cut. Devices "
+              "Guess from the output that a request predicts (OpenAI's prediction). With the kind "
+              "off, only such requests are guessed. A model that is cut guesses nothing. Devices "
               "take memory for max_tokens guesses of each row, in a step of memory.step_tokens "
               "tokens",
               "It takes memory of the device even if no request predicts anything",
@@ -296,26 +294,26 @@ inline constexpr std::array kKeys = {
               integer<&Config::speculation_recent_tokens>(0, std::int64_t{1} << 30),
               "With the kind suffix: tokens of recent outputs that a replica keeps to guess from, "
               "for requests that may use each other's cached prompts (cache.enabled, cache.share); "
-              "0: none. Of a client the last 8 outputs, 4096 tokens of each",
-              "Some 4 MB of memory; what a client asks for again it gets several tokens a step",
+              "0: none. Of each client the last 8 outputs are kept, and of each output 4096 tokens",
+              "It takes some 4 MB of memory, and a repeated output gets several tokens a step",
               "speculation-recent-tokens"},
 
     ConfigKey{
         "training", "policy", choice<kTrainingNames, kTrainingKinds, &Config::training>(),
-        "When a device trains while it serves. deferral: requests wait for the next iteration "
-        "of training as long as that keeps to the bound; fill: training gets what running "
-        "requests leave of target_inter_token_ms; inference-first: only while there is no "
+        "When a device trains while it serves. deferral: requests wait for the next iteration of "
+        "training, but not longer than deferral_bound_s; fill: training gets the time that steps "
+        "leave of target_inter_token_ms; inference-first: only while there is no "
         "request; finish-first: requests wait until the training has ended; off: never",
-        "It bounds what a request waits, and training comes to its end", "training-policy"},
+        "It bounds the wait of a request, and training still comes to its end", "training-policy"},
     ConfigKey{"training", "deferral_bound_s", seconds<&Config::training_deferral_bound>(0, 3'600),
-              "Seconds that a request waits for training at most, with the policy deferral",
-              "As long as people wait for an answer's first word without wondering"},
+              "The most seconds that a request waits for training, with the policy deferral",
+              "People accept such a wait for the first word of an answer"},
     ConfigKey{
         "training", "folder", text<&Config::training_folder>(),
-        "A folder of this server's own, made where it is missing, for fine-tuning over HTTP: "
-        "uploaded files, jobs, and the adapters that came of them, which are served again after a "
-        "restart; for a server of one model; empty: files and jobs are refused",
-        "Clients' data stays in it, so only the server's operator should read it",
+        "A folder for fine-tuning over HTTP, for this server alone; made if it does not exist. It "
+        "keeps uploaded files, jobs and their adapters, which are served again after a restart. "
+        "Only a server of one model trains; empty: files and jobs are refused",
+        "It contains clients' data, so only the server's operator should read it",
         "training-folder"},
     ConfigKey{"training", "max_file_bytes",
               integer<&Config::training_max_file_bytes>(1, std::int64_t{1} << 32),
@@ -325,13 +323,13 @@ inline constexpr std::array kKeys = {
     ConfigKey{"training", "max_files_bytes",
               integer<&Config::training_max_files_bytes>(1, std::int64_t{1} << 50),
               "Bytes of all files in training.folder; beyond them uploads are refused",
-              "A disk is seldom the training's alone", "training-max-files-bytes"},
+              "The disk usually has other users", "training-max-files-bytes"},
     ConfigKey{"training", "max_files", integer<&Config::training_max_files>(1, 100'000),
               "Files in training.folder; beyond them uploads are refused", "Several for each job",
               "training-max-files"},
     ConfigKey{"training", "max_jobs", integer<&Config::training_max_jobs>(1, 10'000),
-              "Jobs in training.folder, with those that have ended. For a new job the oldest one "
-              "goes that ended without a model; where there is none, the new job is refused",
+              "Jobs in training.folder, ended ones included. A new job replaces the oldest job "
+              "that ended without a model; if there is none, the new job is refused",
               "Each may have an adapter, which is in memory or read on use", "training-max-jobs"},
     ConfigKey{"training", "checkpoint_steps",
               integer<&Config::training_checkpoint_steps>(1, 1'000'000),

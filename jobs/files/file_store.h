@@ -21,7 +21,7 @@ inline constexpr std::string_view kFineTuneResultsPurpose = "fine-tune-results";
 struct TrainingFile {
   std::string id{};
   std::string owner{};  ///< the name of the API key; empty: there are no keys
-  std::string name{};   ///< as its sender called it
+  std::string name{};   ///< the name that the client gave
   std::string purpose{};
   std::int64_t bytes = 0;
   std::int64_t created = 0;  ///< seconds since 1970
@@ -61,7 +61,7 @@ class FileStore {
   /// kNoSuchFile; FileErrc.
   [[nodiscard]] Result<void> erase(std::string_view id, std::string_view owner);
 
-  /// Where the content of a file lies as long as the file is there.
+  /// Returns the path of a file's content; valid until the file is deleted.
   [[nodiscard]] std::filesystem::path path_of(std::string_view id) const;
 
  private:
@@ -75,7 +75,7 @@ class FileStore {
   const Bounds bounds_;
   mutable std::mutex mutex_;                                // guards the rest
   std::map<std::string, TrainingFile, std::less<>> files_;  // by id
-  std::int64_t bytes_ = 0;   // of all files, with those that are being written
+  std::int64_t bytes_ = 0;   // of all files, also of files that are being written
   std::size_t writing_ = 0;  // files that are being written
   std::int64_t next_number_ = 0;
 };

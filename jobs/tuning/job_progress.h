@@ -21,18 +21,18 @@ struct StateToSave {
   std::function<Result<void>(const std::filesystem::path& path)> save{};
 };
 
-/// What the thread that trains a job tells the thread that keeps it. The first never waits for the
-/// second: of states that were not taken the newest counts, and of steps the newest kMostWaiting.
-/// Thread-safe.
+/// Passes steps and states from the thread that trains a job to the runner's thread. The training
+/// thread never waits for the runner: of states that the runner has not taken only the newest is
+/// kept, and of steps only the newest kMostWaiting. Thread-safe.
 class JobProgress {
  public:
-  /// Steps that wait; the keeper is behind by so many only when its disk has stalled.
+  /// The most steps that wait. The runner is this far behind only if its disk has stalled.
   static constexpr std::size_t kMostWaiting = 100'000;
 
   /// A state is wanted every `every` steps.
   explicit JobProgress(std::int64_t every) noexcept : every_(every) {}
 
-  // By the thread that trains.
+  // Called by the thread that trains.
   [[nodiscard]] bool wants_state(std::int64_t steps_done) const noexcept {
     return steps_done % every_ == 0;
   }
@@ -40,7 +40,7 @@ class JobProgress {
   /// The training has ended; any thread.
   void end(Result<void> result);
 
-  /// What is new. At least one of it is.
+  /// News since the last wait; at least one field is set.
   struct News {
     std::vector<StepReport> steps{};
     std::optional<StateToSave> state{};

@@ -13,12 +13,12 @@
 
 namespace weft {
 
-/// Where a fine-tuning job is.
+/// The status of a fine-tuning job.
 enum class JobStatus : std::uint8_t {
   kQueued,      ///< it waits for its turn
   kValidating,  ///< its data is read, and its model loaded
   kRunning,
-  kPaused,  ///< its owner has stopped it, and can let it go on
+  kPaused,  ///< its owner has paused it, and can resume it
   kSucceeded,
   kFailed,
   kCancelled,
@@ -30,11 +30,11 @@ enum class JobStatus : std::uint8_t {
 /// Whether the job will never run again.
 [[nodiscard]] bool is_over(JobStatus status) noexcept;
 
-/// How a job trains. What is open is chosen when its data has been read ("auto").
+/// How a job trains. Empty fields ("auto") are chosen when the data has been read.
 struct JobSettings {
   std::optional<std::int64_t> epochs{};
   std::optional<std::int64_t> batch{};      ///< examples of a step
-  std::optional<double> rate_multiplier{};  ///< of the standard learning rate
+  std::optional<double> rate_multiplier{};  ///< a factor of the standard learning rate
   std::int64_t rank = 16;
   double alpha = 0;                    ///< 0: twice the rank
   double dropout = 0;                  ///< 0 .. 0.99
@@ -48,7 +48,7 @@ struct JobEvent {
   std::int64_t created = 0;    ///< seconds since 1970
   std::string level = "info";  ///< "info", "warn", "error"
   std::string text{};
-  /// Of a step's event; 0: it is about no step.
+  /// The step of a step's event; 0: another event.
   std::int64_t step = 0;
   double loss = 0;
   double rate = 0;
@@ -61,7 +61,7 @@ struct JobFailure {
   std::string param{};  ///< the field of the request; empty: none
 };
 
-/// The newest state of a job that is on the disk.
+/// The newest state of a job on the disk.
 struct JobCheckpoint {
   std::int64_t step = 0;
   double loss = 0;
@@ -79,10 +79,10 @@ struct JobRecord {
   JobSettings settings{};
   std::vector<std::pair<std::string, std::string>> metadata{};
   std::int64_t created = 0;   ///< seconds since 1970, as all times here
-  std::int64_t finished = 0;  ///< 0: it is not over
+  std::int64_t finished = 0;  ///< 0: the job has not ended
   JobStatus status = JobStatus::kQueued;
   std::optional<JobFailure> failure{};
-  std::int64_t steps = 0;  ///< of all its epochs; 0: not known yet
+  std::int64_t steps = 0;  ///< the steps of all epochs; 0: not known yet
   std::int64_t steps_done = 0;
   std::int64_t trained_tokens = 0;
   std::optional<JobCheckpoint> checkpoint{};
@@ -95,8 +95,8 @@ struct JobRecord {
   /// In memory alone: when the job is expected to end; 0: not known.
   std::int64_t estimated_finish = 0;
 
-  /// Adds an event with the next number and the present time. Beyond kMostEvents the oldest event
-  /// of a step goes, or else the oldest one.
+  /// Adds an event with the next number and the present time. Beyond kMostEvents the oldest step
+  /// event is dropped, or if there is none, the oldest event.
   void add_event(JobEvent event);
   static constexpr std::size_t kMostEvents = 1'000;
 };

@@ -23,34 +23,34 @@
 
 namespace weft {
 
-/// Carries out the queued jobs of a store, one after the other, on a thread of its own, which waits
-/// for disks and models so that no other has to. The engine's threads train; after each step they
-/// tell the runner, which never holds them up.
+/// Runs the queued jobs of a store, one after the other, on a thread of its own. This thread waits
+/// for disks and models, so that no other thread has to. The engine's threads train. After each
+/// step they report to the runner without waiting for it.
 ///
-/// A job that is under way stops when its record is cancelled or paused and stop() says so, and
-/// when the runner ends; then its state is saved, and nothing but a part of a step is lost.
+/// The running job stops when its record says that it is cancelled or paused and stop() was called,
+/// and when the runner ends. Its state is saved then, and only a part of a step is lost.
 class JobRunner {
  public:
   struct Options {
     std::int64_t checkpoint_steps = 50;
     /// How long a job waits for an engine that does not train now, as its model is not loaded.
     std::chrono::milliseconds retry_after{10'000};
-    /// Is told what a server's operator should know; may be empty. On the runner's thread.
+    /// Gets messages for the server's operator, on the runner's thread; may be empty.
     std::function<void(const std::string& what)> notice{};
   };
 
-  /// All must outlive the runner.
+  /// All arguments must outlive the runner.
   JobRunner(JobStore& jobs, FileStore& files, JobTrainer& trainer, Options options);
   JobRunner(const JobRunner&) = delete;
   JobRunner& operator=(const JobRunner&) = delete;
-  /// As end(), and waits for that.
+  /// Calls end(), and waits until the runner has ended.
   ~JobRunner();
 
-  /// There may be a queued job. Thread-safe.
+  /// Tells the runner that there may be a queued job. Thread-safe.
   void wake();
-  /// Stops the job that is under way, and begins none any more. Thread-safe; does not wait.
+  /// Stops the running job, and begins no other. Thread-safe; does not wait.
   void end();
-  /// A job's record says that it shall not run any more. Thread-safe; does not wait.
+  /// Tells the runner that a job's record was cancelled or paused. Thread-safe; does not wait.
   void stop(const std::string& id);
 
  private:
@@ -93,7 +93,7 @@ class JobRunner {
   std::optional<Current> current_;
   bool woken_ = false;
   bool ending_ = false;
-  bool must_wait_ = false;  // for the engine, before the next job
+  bool must_wait_ = false;  // the runner waits for the engine before the next job
   std::thread thread_;
 };
 

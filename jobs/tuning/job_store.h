@@ -24,8 +24,8 @@ namespace weft {
 ///   metrics.csv  a line for each step
 ///   adapter/     the result
 ///
-/// Thread-safe. What changes a record on the disk waits for it; such changes are made one after the
-/// other. Readers never wait for the disk.
+/// Thread-safe. Functions that change a record wait for the disk, and run one after the other.
+/// Readers never wait for the disk.
 class JobStore {
  public:
   /// Opens a folder, and makes it if need be. Jobs that were under way when the last process ended
@@ -46,14 +46,14 @@ class JobStore {
   [[nodiscard]] std::vector<JobRecord> list(std::string_view owner) const;
   /// The jobs of all owners, the oldest first.
   [[nodiscard]] std::vector<JobRecord> all() const;
-  /// The queued job that came first.
+  /// Returns the oldest queued job.
   [[nodiscard]] std::optional<JobRecord> next_queued() const;
 
   /// Changes a copy of a record by `change`, writes it and returns it. Where `change` returns an
-  /// error, nothing changes. kNoSuchJob; FileErrc, behind which the record is as before.
+  /// error, nothing changes. kNoSuchJob; FileErrc: the record is unchanged.
   using Change = std::function<Result<void>(JobRecord& job)>;
   [[nodiscard]] Result<JobRecord> change(const std::string& id, const Change& change);
-  /// Changes a record in memory, behind a change() that is under way; the next change() writes it.
+  /// Changes a record in memory, after a running change(); the next change() writes it.
   void note(const std::string& id, const std::function<void(JobRecord& job)>& change);
 
   [[nodiscard]] std::filesystem::path folder_of(std::string_view id) const { return folder_ / id; }

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// What jobs need of an engine. check() and stop_serving() are thread-safe; one thread at a time
-/// calls the others.
+/// The functions of an engine that jobs need. check() and stop_serving() are thread-safe; one
+/// thread at a time calls the other functions.
 class JobTrainer {
  public:
   JobTrainer() = default;
@@ -21,8 +21,8 @@ class JobTrainer {
   JobTrainer& operator=(const JobTrainer&) = delete;
   virtual ~JobTrainer() = default;
 
-  /// Says whether a new job can be done, as far as that shows at once, and gives its model the name
-  /// that the engine has for it. kBadJob.
+  /// Checks a new job as far as this is possible at once, and replaces its model's name by the
+  /// engine's name for the model. kBadJob.
   [[nodiscard]] virtual Result<void> check(JobRecord& job) = 0;
   /// Reads the data and loads the model; blocks. TrainErrc; kBadJob; errors of the files. A stop
   /// ends it half-way, with any error.
@@ -35,7 +35,7 @@ class JobTrainer {
   /// Lets requests name the adapter; blocks. Errors of Engine::async_load_adapter.
   [[nodiscard]] virtual Result<void> serve(const std::string& model, const std::string& name,
                                            const std::filesystem::path& adapter) = 0;
-  /// Takes the name away; blocks.
+  /// Removes the adapter's name; blocks.
   [[nodiscard]] virtual Result<void> stop_serving(const std::string& model,
                                                   const std::string& name) = 0;
 };

@@ -15,19 +15,19 @@ namespace weft {
 /// call it.
 class JobWork : public TrainingWork {
  public:
-  /// Tells `progress` of each step from now on.
+  /// Reports each step to `progress` from now on.
   void tell(std::shared_ptr<JobProgress> progress) { progress_ = std::move(progress); }
 
   /// Writes a state, in place of an earlier one. FileErrc.
   [[nodiscard]] virtual Result<void> save(const std::filesystem::path& path) = 0;
-  /// Continues from a state. TrainErrc::kBadState: it is of another job; FileErrc.
+  /// Continues from a state. TrainErrc::kBadState: the state belongs to another job; FileErrc.
   [[nodiscard]] virtual Result<void> restore(const std::filesystem::path& path) = 0;
   /// Writes the adapter into an existing folder; `base` is the base's name in it. FileErrc.
   [[nodiscard]] virtual Result<void> write_adapter(const std::filesystem::path& folder,
                                                    const std::string& base) = 0;
 
  protected:
-  /// To be called behind each step; `state` makes a copy of the state.
+  /// Called after each step; `state` makes a copy of the state.
   template <class State>
   void note(const StepReport& report, const State& state) const {
     if (progress_ == nullptr) return;
@@ -39,7 +39,7 @@ class JobWork : public TrainingWork {
   std::shared_ptr<JobProgress> progress_;
 };
 
-/// What the reading of a job's data has decided.
+/// The numbers that follow from a job's data.
 struct JobPlan {
   std::int64_t epochs = 0;
   std::int64_t batch = 0;

@@ -16,13 +16,13 @@ class MetricsFile {
  public:
   explicit MetricsFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// What cut() has left.
+  /// The lines that cut() has kept.
   struct Left {
     std::int64_t tokens = 0;
     double loss = 0;  ///< of the last step; 0: there is none
   };
-  /// Drops the lines behind a step, which the job will do again; makes a file that is not there.
-  /// FileErrc.
+  /// Drops the lines after a step, since the job will repeat these steps; creates the file if it
+  /// does not exist. FileErrc.
   [[nodiscard]] Result<Left> cut(std::int64_t step) const;
   /// Appends steps, and returns when they are on the disk. FileErrc.
   [[nodiscard]] Result<void> append(std::span<const StepReport> steps) const;

@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// The learning rate whose multiple a job has.
+/// The standard learning rate, which a job's multiplier multiplies.
 inline constexpr double kStandardRate = 2e-4;
-/// What "auto" stands for.
+/// The values that "auto" stands for.
 inline constexpr std::int64_t kAutoEpochs = 3;
 inline constexpr std::int64_t kAutoBatch = 8;  ///< or all examples, where there are fewer
 

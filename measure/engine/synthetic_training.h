@@ -26,10 +26,10 @@ struct IterationAlone {
 /// others. Errors of the work.
 [[nodiscard]] Result<IterationAlone> measure_iteration(TrainingWork& work);
 
-/// The next iterations of other work, as work that ends with them.
+/// Runs a bounded number of iterations of another work.
 class FirstIterations final : public TrainingWork {
  public:
-  /// `work` has so many iterations left.
+  /// Ends after this many iterations of `work`.
   FirstIterations(std::shared_ptr<TrainingWork> work, std::int64_t iterations)
       : work_(std::move(work)), iterations_(iterations) {}
 

@@ -9,7 +9,7 @@
 namespace weft::measure {
 namespace {
 
-// How often the end of the first iteration is looked for.
+// The interval between checks for the end of the first iteration.
 constexpr std::chrono::milliseconds kLook{1};
 
 }  // namespace
@@ -42,7 +42,7 @@ TrainingRun TrainingBeside::end_load() {
   return {task_.progress().pieces - pieces_before_, took.count()};
 }
 
-/// Throws where the training has failed. Work that is done is no failure.
+/// Throws if the training has failed. Work that has ended is no failure.
 void TrainingBeside::check() const {
   if (ended_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
   const Result<void>& end = ended_.get();

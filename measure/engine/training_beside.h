@@ -33,7 +33,7 @@ class TrainingBeside {
   /// Ends the training, and returns once the work is the caller's again.
   ~TrainingBeside();
 
-  /// Counts from now on.
+  /// Begins to count training.
   void begin_load();
   /// Returns what was trained since begin_load(). Throws as the constructor does.
   [[nodiscard]] TrainingRun end_load();

@@ -9,13 +9,13 @@
 
 namespace weft {
 
-/// A text beside a sequence, in which a drafter looks for what may come next in the sequence.
+/// A text beside a sequence. A drafter searches it to guess the next tokens of the sequence.
 /// Immutable once it is made, thread-safe. Takes 44 to 60 bytes for each token.
 class DraftText {
  public:
   static constexpr std::int32_t kNowhere = sampling::TokenHistory::kNowhere;
 
-  /// Leaves out tokens that are not in the vocabulary: no model of it writes them.
+  /// Leaves out tokens that are not in the vocabulary, since the model cannot write them.
   DraftText(std::span<const TokenId> tokens, std::size_t vocabulary);
 
   [[nodiscard]] std::span<const TokenId> tokens() const { return history_.tokens(); }

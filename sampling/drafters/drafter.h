@@ -15,7 +15,7 @@ struct Draft {
   GuessSource source = GuessSource::kOwn;
 };
 
-/// Guesses what comes next in sequences, for a device that verifies guesses (speculative decoding:
+/// Guesses the next tokens of sequences, for a device that verifies guesses (speculative decoding:
 /// PlanEntry::guesses). A wrong guess costs time and changes no text. A device has one for all its
 /// slots. Owner only.
 class Drafter {

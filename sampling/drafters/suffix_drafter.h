@@ -18,31 +18,32 @@ namespace weft {
 
 /// Guesses that a sequence goes on as it did where its newest tokens stood before, in its prompt or
 /// output: what edits, quotes and fills in comes right (suffix decoding, arXiv 2411.04975, over one
-/// sequence). It looks in the same way into the output that a request predicts, and into recent
-/// outputs of its client.
+/// sequence). It searches the output that the request predicts, and recent outputs of its client,
+/// in the same way.
 ///
-/// Of the places where the newest token stood, it takes those where the most tokens before it are
-/// the same, too. Each votes for what followed there; the token with the most votes is guessed, and
-/// places with another one vote no more. It guesses no more tokens than are the same before, and
-/// stops where less than half of the places would go along. Whenever the first guess is wrong, the
-/// sequence needs a match longer by a token for its next guesses; whenever it is right, a shorter.
+/// Of the places where the newest token stood before, it takes the places with the longest match of
+/// the tokens before. Each place votes for the token that followed there. The token with the most
+/// votes is guessed, and places that voted for another token vote no more. It guesses at most as
+/// many tokens as matched, and stops when less than half of the places agree. Whenever the first
+/// guess is wrong, the sequence needs a match longer by a token for its next guesses; whenever it
+/// is right, a shorter.
 ///
-/// Each text votes by itself, and the text with the longest match is taken: of equal ones the
-/// prediction before the sequence, and this before recent outputs. An output that is the prediction
-/// so far, from the first token of both on, is a match of any length. A prediction says that its
-/// whole text comes, so it is guessed on as far as there is room.
+/// Each text votes by itself, and the text with the longest match is taken. If matches are equally
+/// long, the prediction goes before the sequence, and the sequence before recent outputs. While the
+/// output equals the beginning of the prediction, it counts as a match of any length. Since a
+/// prediction predicts its whole text, the number of its guesses is not bounded by the match.
 ///
 /// Takes the memory of a slot, a TokenHistory, for the first sequence in it, and keeps it.
 class SuffixDrafter final : public Drafter {
  public:
-  /// Tokens before a place that are compared, at most.
+  /// The most tokens before a place that are compared.
   static constexpr std::size_t kLongestMatch = 32;
-  /// Tokens that must be the same, at least: two often are in any text.
+  /// The fewest tokens that must match: two match by chance in any text.
   static constexpr std::size_t kLeastMatch = 3;
   /// What kLeastMatch grows to at most.
   static constexpr std::size_t kMostNeeded = 8;
-  /// Places that are looked at in each text, the newest first: some microseconds, of a step's
-  /// milliseconds.
+  /// The most places that are examined in each text, the newest first: this takes microseconds,
+  /// while a step takes milliseconds.
   static constexpr std::size_t kMostPlaces = 1'024;
   /// Places that vote.
   static constexpr std::size_t kMostVotes = 16;

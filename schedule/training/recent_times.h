@@ -21,14 +21,15 @@ class RecentTimes {
   void clear() noexcept { next_ = size_ = 0; }
 
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  /// The time in the middle, of an even number the greater one; zero without any.
+  /// Returns the median, for an even number of times the greater one in the middle; zero without
+  /// times.
   [[nodiscard]] Duration median() const noexcept {
     std::array<Duration, kCount> sorted = times_;
     const std::span<Duration> all = std::span(sorted).first(size_);
     std::ranges::sort(all);
     return all.empty() ? Duration{} : all[size_ / 2];
   }
-  /// The longest; zero without any.
+  /// Returns the longest time; zero without times.
   [[nodiscard]] Duration longest() const noexcept {
     Duration most{};
     for (const Duration time : std::span(times_).first(size_)) most = std::max(most, time);
