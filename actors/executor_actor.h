@@ -62,7 +62,7 @@ struct ExecutorState {
   std::uint64_t last_lost = 0;             ///< the scheduler's last tick with lost results
   StepResult nothing{};                    ///< the result of a rank that does not sample
   std::shared_ptr<TrainingSlot> training;  ///< null: the device does not train
-  /// The tick that has run but for its training, which goes on with the next PieceMsg; null: none.
+  /// The tick whose plan has run and whose training goes on with the next PieceMsg; null: none.
   PipelineTick* trained = nullptr;
 };
 
@@ -74,9 +74,9 @@ struct ExecutorState {
 /// the results of a lost step, or comes from a scheduler that has been replaced, would find wrong
 /// rows; it does not run, and comes back as lost.
 ///
-/// Behind a plan's entries it carries out the plan's training, on its own thread. In a plan without
-/// entries the training stops between two pieces when a newer plan was sent. The tick is given back
-/// once its training has stopped. Training that fails ends its task and no step.
+/// After a plan's entries it runs the plan's training, on its own thread. In a plan without entries
+/// the training stops between two pieces when a newer plan was sent. The tick is given back once
+/// its training has stopped. If training fails, its task ends, but no step.
 ///
 /// With several ranks, any exception is kDeviceLost and abandons all ranks, so no rank completes a
 /// plan that another has not. Every rank runs a plan that was passed on, even if the system stops

@@ -36,7 +36,7 @@ struct EnqueueMsg {
 /// be lost if the mailbox is full, since the scheduler checks that list after each message.
 struct EndingMsg {};
 
-/// Any thread -> SchedulerActor: the training task has come, gone, paused or resumed. The message
+/// Any thread -> SchedulerActor: the training task has begun, ended, paused or resumed. The message
 /// is empty. It may be lost if the mailbox is full, since the scheduler asks the TrainingSlot after
 /// each message.
 struct TrainingMsg {};

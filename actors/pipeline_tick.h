@@ -175,11 +175,12 @@ class TickPool {
     return look();
   }
 
-  /// For the scheduler: it sends the executor the plan of this number.
+  /// For the scheduler: notes that it sends the plan of this number to the executor.
   void note_sent(std::uint64_t number) noexcept {
     newest_sent_.store(number, std::memory_order_release);
   }
-  /// For the executor: the newest plan that was sent. It may not be in the mailbox yet.
+  /// For the executor: returns the number of the newest plan that was sent. The plan may not be in
+  /// the mailbox yet.
   [[nodiscard]] std::uint64_t newest_sent() const noexcept {
     return newest_sent_.load(std::memory_order_acquire);
   }

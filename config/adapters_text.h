@@ -14,8 +14,9 @@ namespace weft {
 /// slashes, no part between slashes beginning with a dot. Such a name leads out of no folder.
 [[nodiscard]] bool is_adapter_name(std::string_view name) noexcept;
 
-/// Whether a fine-tuned model can be called so: as an adapter, but "ft:" before the rest, in which
-/// colons may stand too: "ft:llama:our-faq:x7k2". No configuration and no folder has such a name.
+/// Whether this can be the name of a fine-tuned model: "ft:" and then a name like an adapter's,
+/// which may also contain colons: "ft:llama:our-faq:x7k2". No configuration and no folder has such
+/// a name.
 [[nodiscard]] bool is_tuned_name(std::string_view name) noexcept;
 
 /// Reads the text. Nothing where an entry is no "NAME=PATH", or two have one name.

@@ -63,10 +63,10 @@ enum class SpeculationKind : std::uint8_t {
 /// When a device trains beside serving (Engine::async_train).
 enum class TrainingKind : std::uint8_t {
   kOff,  ///< never: training is refused
-  /// A request waits for the iteration of training that runs next, as long as that keeps to a bound
-  /// (FineInfer's deferred continuous batching).
+  /// A request waits for the next iteration of training, up to a bound (FineInfer's deferred
+  /// continuous batching).
   kDeferral,
-  kFill,            ///< training gets what running requests leave of each step's time
+  kFill,            ///< training gets the time that steps leave of target_inter_token
   kInferenceFirst,  ///< training runs only while there is no request
   kFinishFirst,     ///< requests wait until the training has ended
 };
@@ -172,8 +172,8 @@ struct Config {
 
   SpeculationKind speculation = SpeculationKind::kOff;
   std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
-  /// Whether a request that predicts its output (SpeculationWish::prediction) is guessed by it,
-  /// also with kOff.
+  /// Whether the engine guesses from the output that a request predicts
+  /// (SpeculationWish::prediction), also with kOff.
   bool speculation_prediction = false;
   /// Tokens of recent outputs, of each replica, in which kSuffix looks for guesses; 0: none.
   std::int64_t speculation_recent_tokens = 65'536;

@@ -176,10 +176,10 @@ struct Plan {
   std::vector<TokenId> ids{};
   std::vector<std::int32_t> pages{};
 
-  /// How many pieces of training (TrainingWork) the executor carries out at most once the device
-  /// has run the plan; none beyond the end of an iteration. Behind entries it carries out all of
-  /// them. In a plan without entries it stops between two pieces when a newer plan waits. Devices
-  /// do not look at it.
+  /// The most pieces of training (TrainingWork) that the executor runs after the device has run the
+  /// plan. It stops at the end of an iteration. After entries it runs all of the pieces. In a plan
+  /// without entries it stops between two pieces when a newer plan waits. Devices do not look at
+  /// it.
   std::int32_t training_pieces = 0;
 
   /// Empties the plan and keeps its memory.

@@ -140,8 +140,8 @@ class StepDevice {
   [[nodiscard]] virtual Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
       const Adapter& adapter) const;
 
-  /// Whether its executor may carry out training between steps (TrainingWork): so it is where the
-  /// model is on the host's processors, which training uses too. Constant.
+  /// Whether the executor may run training between steps (TrainingWork). True if the model runs on
+  /// the host's processors, which training uses too. Constant.
   [[nodiscard]] virtual bool lets_train() const noexcept { return false; }
 
   /// The files where its pages may be kept; null: none. They are closed when the device goes.

@@ -7,22 +7,22 @@
 
 namespace weft {
 
-/// What a piece of training came to.
+/// The result of a piece of training.
 struct TrainingPiece {
   bool ends_iteration = false;
   bool ends_work = false;  ///< nothing is left to do; the iteration has ended as well
   /// The loss of the iteration that has ended.
   double loss = 0;
-  /// The work's own time; zero: as long as run_piece() took.
+  /// The time of the piece as the work measured it; zero: the caller measures run_piece().
   Duration took{};
 };
 
-/// Training in pieces, which an executor carries out in the time that inference leaves. An
-/// *iteration* is a step of the optimizer with all before it. A *piece* is a part of an iteration
-/// that runs in one go: a layer forwards or backwards, or the optimizer.
+/// Training in pieces, which an executor runs in the time that inference leaves. An *iteration* is
+/// a step of the optimizer with the forward and backward passes before it. A *piece* is a part of
+/// an iteration that runs without a break: a layer forwards or backwards, or the optimizer.
 ///
-/// One thread at a time, but not always the same one. Whoever runs it may stop for any time between
-/// two pieces.
+/// One thread at a time calls it, but not always the same thread. Any time may pass between two
+/// pieces.
 class TrainingWork {
  public:
   TrainingWork() = default;

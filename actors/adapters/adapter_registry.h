@@ -115,7 +115,7 @@ class AdapterRegistry {
     std::uint64_t used = 0;  ///< number of the latest use
   };
   using Bytes = std::array<std::byte, sizeof(AdapterId)>;
-  /// The adapters in memory, whoever has them.
+  /// The number of adapters in memory, whether names or requests hold them.
   struct Live {
     std::atomic<std::int64_t> bytes{0};
     std::atomic<std::int64_t> count{0};

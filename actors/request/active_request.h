@@ -91,9 +91,9 @@ class ActiveRequest : public std::enable_shared_from_this<ActiveRequest> {
   /// earlier ask_to_end(). The list is not kept alive.
   void set_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
 
-  /// Sets the list to which ask_to_end() adds it until set_ending(): of an actor that keeps its
-  /// ticket waiting. That actor checks end_cause() afterwards, as the scheduler does. Another list
-  /// than the first has no effect. The list is not kept alive.
+  /// Sets the list to which ask_to_end() adds this request until set_ending(). The list belongs to
+  /// the actor that holds the waiting ticket. This actor then checks end_cause(), as the scheduler
+  /// does. A second call has no effect. The list is not kept alive.
   void set_early_ending(const std::shared_ptr<EndingRequests>& ending) noexcept;
 
   /// For the actor that holds the request's ticket; constant once the scheduler has it. Times that

@@ -64,8 +64,8 @@ struct VectorWish {
 /// How an engine that guesses tokens (Config::speculation) may guess those of a request. Outputs
 /// are the same whatever it says.
 struct SpeculationWish {
-  /// kOff: not at all. Else the engine guesses by what its configuration says; where that is kOff,
-  /// only with a prediction.
+  /// kOff: the engine guesses nothing. Else it guesses as its configuration says; if the
+  /// configuration says kOff, it guesses only with a prediction.
   std::optional<SpeculationKind> kind{};
   /// Tokens guessed at once, 1 .. kMostTokens, within Config::speculation_max_tokens; 0: as many as
   /// that.

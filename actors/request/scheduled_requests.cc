@@ -152,7 +152,7 @@ void ScheduledRequests::on_end(Group& group, GroupEnd how, const Error& error) {
   add_end(request, how, error);
 }
 
-/// Keeps outputs for the guesses of later requests. Without memory it does without.
+/// Keeps outputs for the guesses of later requests. If memory runs out, the output is not kept.
 void ScheduledRequests::keep_outputs(const RequestGroup& group) noexcept {
   if (group.spec.most_guesses == 0 || !group.spec.generates() || group.spec.beams()) return;
   try {

@@ -70,10 +70,10 @@ class OutputFile {
   int descriptor_;
 };
 
-/// Writes a small file in place of the one at `path`, if there is one. Whatever ends the process or
-/// the machine meanwhile, the file then has its earlier content or all of the new one. It is
-/// written as `path` + ".new", which replaces what an ended process has left there. One writer at a
-/// time. kCannotWrite.
+/// Writes a small file in place of the one at `path`, if there is one. If the process or the
+/// machine stops meanwhile, the file has either its earlier content or all of the new content. It
+/// is written as `path` + ".new", which replaces what an ended process has left there. One writer
+/// at a time. kCannotWrite.
 [[nodiscard]] Result<void> replace_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace weft

@@ -10,9 +10,9 @@
 /// a step depends on the step's rows and the ways of its products (op_launcher.cc).
 namespace weft::cuda {
 
-/// A product, in an adapted program with the ops around it, as one product that adapters change:
-/// from both halves of the adapters, of which a product that shares its input with one before it
-/// has no first, to the activation of gates apart.
+/// A product. In an adapted program the group also has the ops of its adapters: shrink, expand and
+/// a separate activation of gates. A product that shares its input with an earlier product has no
+/// shrink.
 struct WholeProduct {
   LinearOp op;                              ///< with the residual, spec and output of the whole
   const AdapterShrinkOp* shrink = nullptr;  ///< null: not adapted
