@@ -24,7 +24,8 @@ class MetricsFile {
   /// Drops the lines behind a step, which the job will do again; makes a file that is not there.
   /// FileErrc.
   [[nodiscard]] Result<Left> cut(std::int64_t step) const;
-  /// Appends steps, and returns when they are on the disk. FileErrc.
+  /// Appends steps, and returns when they are on the disk. FileErrc, behind which the file is as
+  /// before.
   [[nodiscard]] Result<void> append(std::span<const StepReport> steps) const;
   /// Returns the whole file. FileErrc.
   [[nodiscard]] Result<std::string> text() const;
