@@ -317,6 +317,22 @@ TEST_F(FineTuningTest, AJobWaitsForAnEngineThatIsAway) {
   EXPECT_THAT(jobs.steps_that_ran(), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
+TEST_F(FineTuningTest, AJobWhoseRecordCannotBeWrittenIsNotStuck) {
+  open();
+  std::string id;
+  std::promise<void> is_known;
+  jobs.before_step = [&](std::int64_t step) {
+    if (step == 1) is_known.get_future().wait();
+    // Where the record's new text is to be written there is something else.
+    if (step == 3) fs::create_directories(place(id) / "job.json.new" / "x");
+  };
+  jobs.step_error = Error{EngineErrc::kModelNotLoaded, {}};
+  id = create();
+  is_known.set_value();
+  EXPECT_TRUE(
+      comes_true([&] { return job(id).steps_done == 2 && job(id).status == JobStatus::kQueued; }));
+}
+
 TEST_F(FineTuningTest, BehindAStopNoJobBeginsUntilTheNextStart) {
   open();
   tuning->stop();
