@@ -229,6 +229,20 @@ TEST_F(FineTuningTest, AFailureNamesThePlaceInTheFileAndNoPath) {
   EXPECT_THAT(notices.back(), HasSubstr("/secret/place")) << "the operator is told";
 }
 
+TEST_F(FineTuningTest, NoReasonOfAFailureIsTooMuchForTheNextStart) {
+  open();
+  jobs.prepare_error = Error{TrainErrc::kBadData, std::string(17 << 20, 'x') + '\xFF'};
+  const std::string large = create();
+  ASSERT_TRUE(reaches(large, JobStatus::kFailed));
+  jobs.prepare_error = Error{TrainErrc::kBadData, "no UTF-8: \xFF"};
+  const std::string broken = create();
+  ASSERT_TRUE(reaches(broken, JobStatus::kFailed));
+  tuning.reset();
+  open();
+  EXPECT_EQ(job(large).failure->message.size(), 1'000U);
+  EXPECT_EQ(job(broken).failure->message, "no UTF-8: \xEF\xBF\xBD");
+}
+
 TEST_F(FineTuningTest, ATrainingThatRunsAwayFailsItsJobAndNotTheNext) {
   jobs.step_error = Error{TrainErrc::kNotFinite, "step 3"};
   open();
