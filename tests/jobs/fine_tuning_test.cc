@@ -263,6 +263,9 @@ TEST_F(FineTuningTest, AModelIsServedAgainAfterARestartUntilItIsDeleted) {
   open(second, config.training_folder);
   EXPECT_THAT(second.served_names(), ElementsAre(name));
   EXPECT_EQ(tuning->delete_model(name, "bob").error().code, JobsErrc::kNoSuchJob);
+  second.stop_error = Error{EngineErrc::kOverloaded, {}};
+  EXPECT_EQ(tuning->delete_model(name, "ann").error().code, EngineErrc::kOverloaded);
+  EXPECT_TRUE(fs::exists(place(id) / "adapter")) << "it is still served";
   ASSERT_TRUE(tuning->delete_model(name, "ann"));
   EXPECT_EQ(tuning->delete_model(name, "ann").error().code, JobsErrc::kNoSuchJob);
   EXPECT_TRUE(second.served_names().empty());
