@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "weft/actors/engine_error.h"
 #include "weft/config/adapters_text.h"
 #include "weft/core/time/unix_time.h"
 #include "weft/jobs/folder_entries.h"
@@ -129,14 +130,15 @@ Result<JobRecord> FineTuning::resume(const std::string& id, std::string_view own
 Result<void> FineTuning::delete_model(std::string_view name, std::string_view owner) {
   for (const JobRecord& job : jobs_.list(owner)) {
     if (job.fine_tuned_model != name || job.model_is_deleted) continue;
+    // An admin may have unloaded it, or its base; but a busy engine still serves it.
+    const auto stopped = trainer_->stop_serving(job.model, job.fine_tuned_model);
+    if (!stopped && stopped.error().code == EngineErrc::kOverloaded) return stopped.error();
     const auto changed = jobs_.change(job.id, [](JobRecord& record) -> Result<void> {
       if (record.model_is_deleted) return Error{JobsErrc::kNoSuchJob, record.fine_tuned_model};
       record.model_is_deleted = true;
       return {};
     });
     if (!changed) return changed.error();
-    // An admin may have unloaded it.
-    static_cast<void>(trainer_->stop_serving(job.model, job.fine_tuned_model));
     discard(jobs_.folder_of(job.id) / "adapter");
     return {};
   }

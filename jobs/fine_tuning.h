@@ -59,7 +59,8 @@ class FineTuning {
   [[nodiscard]] Result<JobRecord> pause(const std::string& id, std::string_view owner);
   [[nodiscard]] Result<JobRecord> resume(const std::string& id, std::string_view owner);
   /// Takes a job's model away: requests no longer find it, and its files are deleted. kNoSuchJob:
-  /// the owner has no job with a model of that name; FileErrc.
+  /// the owner has no job with a model of that name; EngineErrc::kOverloaded: it is served as
+  /// before; FileErrc.
   [[nodiscard]] Result<void> delete_model(std::string_view name, std::string_view owner);
 
  private:

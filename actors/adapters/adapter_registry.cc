@@ -228,12 +228,13 @@ Result<fs::path> AdapterRegistry::path_of(const AdapterChange& change) const {
   if (change.path.find('\0') != std::string::npos)
     return Error{EngineErrc::kBadRequest, "path: has a zero byte"};
   fs::path path = change.path;
+  if (change.is_own) return path;  // a relative one is no place in adapters.folder
   if (!options_.folder.empty()) {
     const fs::path inside = path.is_relative() ? path : path.lexically_relative(options_.folder);
     // As it was checked: behind a link ".." would lead elsewhere.
     if (stays_inside(inside)) return fs::path(options_.folder) / inside.lexically_normal();
   }
-  if (options_.any_path || change.is_own) return path;
+  if (options_.any_path) return path;
   return Error{EngineErrc::kBadRequest,
                "path: is not in adapters.folder, and adapters.any_path is not set"};
 }

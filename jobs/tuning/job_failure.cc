@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "weft/actors/engine_error.h"
+#include "weft/core/text/utf8.h"
 #include "weft/jobs/jobs_error.h"
 #include "weft/train/train_error.h"
 
@@ -17,6 +19,15 @@ constexpr std::array kAway = {EngineErrc::kStopping,       EngineErrc::kNotReady
                               EngineErrc::kModelUnloading, EngineErrc::kModelFailed,
                               EngineErrc::kOverloaded,     EngineErrc::kCancelled};
 
+/// Details may quote the data, and what a record has must stay readable and small.
+constexpr std::size_t kMostMessageBytes = 1'000;
+
+JobFailure told(JobFailure failure) {
+  failure.message = lossy_utf8(cut_utf8(failure.message, kMostMessageBytes));
+  failure.param = lossy_utf8(cut_utf8(failure.param, kMostMessageBytes));
+  return failure;
+}
+
 /// The text without the path of the training file.
 std::string without_path(const std::string& detail, const std::filesystem::path& data) {
   const std::string path = data.string();
@@ -27,9 +38,7 @@ std::string without_path(const std::string& detail, const std::filesystem::path&
   return "the training file" + std::string(rest);
 }
 
-}  // namespace
-
-JobFailure failure_of(const Error& error, const std::filesystem::path& data) {
+JobFailure whole_failure_of(const Error& error, const std::filesystem::path& data) {
   if (error.code == TrainErrc::kBadData)
     return {"invalid_training_file", without_path(error.detail, data), "training_file"};
   if (error.code == TrainErrc::kCannotTrain) return {"cannot_train", to_string(error), "model"};
@@ -40,6 +49,12 @@ JobFailure failure_of(const Error& error, const std::filesystem::path& data) {
     return {"invalid_value", error.detail, error.detail.substr(0, error.detail.find(':'))};
   if (error.code == EngineErrc::kBadRequest) return {"not_trained", error.detail, "model"};
   return {"server_error", "the server could not do it; its log says why", {}};
+}
+
+}  // namespace
+
+JobFailure failure_of(const Error& error, const std::filesystem::path& data) {
+  return told(whole_failure_of(error, data));
 }
 
 bool is_engine_away(const Error& error) noexcept {

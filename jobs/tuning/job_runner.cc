@@ -169,7 +169,21 @@ void JobRunner::run(const JobRecord& job) {
   } catch (const std::exception& failure) {
     done = Error{EngineErrc::kInternal, failure.what()};
   }
-  if (!done) end_early(run, done.error());
+  try {
+    if (!done) end_early(run, done.error());
+  } catch (const std::exception& failure) {
+    tell(job.id + ": " + failure.what());
+    queue_again(job.id);
+    const std::scoped_lock lock(mutex_);
+    must_wait_ = true;
+  }
+}
+
+/// Queues a job whose record cannot be written, in memory alone; the next process does the same.
+void JobRunner::queue_again(const std::string& id) const {
+  jobs_.note(id, [](JobRecord& job) {
+    if (is_under_way(job.status)) job.status = JobStatus::kQueued;
+  });
 }
 
 Result<void> JobRunner::prepare(Run& run) {
@@ -378,12 +392,12 @@ void JobRunner::interrupt(Run& run) {
     if (is_under_way(job.status)) job.status = JobStatus::kQueued;
     return {};
   });
+  if (!changed) queue_again(run.job.id);
   if (done && !changed) done = changed.error();
   if (!done) tell(run.job.id + ": " + to_string(done.error()));
 }
 
 void JobRunner::fail(Run& run, const Error& why) {
-  tell(run.job.id + ": failed: " + to_string(why));
   const auto fail = [&](JobRecord& job) {
     job.status = JobStatus::kFailed;
     job.finished = unix_time();
@@ -391,9 +405,13 @@ void JobRunner::fail(Run& run, const Error& why) {
     job.add_event({.level = "error", .text = job.failure->message});
   };
   const auto changed = jobs_.change(run.job.id, [&](JobRecord& job) -> Result<void> {
+    if (!is_under_way(job.status)) return stopped();
     fail(job);
     return {};
   });
+  // The job was cancelled or paused since its record was looked at, and will not be under way here.
+  if (!changed && changed.error().code == JobsErrc::kWrongState) return end_early(run, why);
+  tell(run.job.id + ": failed: " + to_string(why));
   if (!changed) {
     // Its disk may be full; the next process tries the job again.
     jobs_.note(run.job.id, fail);

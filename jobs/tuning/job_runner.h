@@ -81,6 +81,7 @@ class JobRunner {
   [[nodiscard]] std::string keep_metrics(Run& run) const;
   void end_early(Run& run, const Error& why);
   void interrupt(Run& run);
+  void queue_again(const std::string& id) const;
   void fail(Run& run, const Error& why);
   void tell(const std::string& what) const;
 

@@ -35,6 +35,14 @@ Result<JobRecord> read_job(const fs::path& folder) {
   return job;
 }
 
+/// Removes what an ended process had no time to remove behind a change of the record.
+void discard_leavings(const fs::path& folder, const JobRecord& job) {
+  if (!is_over(job.status)) return;
+  discard(folder / "state");
+  discard(folder / "data.jsonl");
+  if (job.fine_tuned_model.empty() || job.model_is_deleted) discard(folder / "adapter");
+}
+
 /// Makes a second name of the file, or where the disk has no such names a copy.
 Result<void> add_link(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -60,6 +68,7 @@ Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
   for (const fs::path& entry : *entries) {
     auto job = read_job(entry);
     if (!job) return job.error();
+    discard_leavings(entry, *job);
     store.next_number_ = std::max(store.next_number_, job->number + 1);
     store.put(*std::move(job));
   }

@@ -1,6 +1,7 @@
 #include "weft/jobs/tuning/metrics_file.h"
 
 #include <fcntl.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <array>
@@ -81,10 +82,13 @@ Result<void> MetricsFile::append(std::span<const StepReport> steps) const {
   }
   const std::string text = lines.str();
   const FileDescriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (file.is_open() && file.write(std::as_bytes(std::span(text))) && ::fsync(file.get()) == 0)
-    return {};
-  return Error{FileErrc::kCannotWrite,
-               path_.string() + " (" + std::generic_category().message(errno) + ")"};
+  const ::off_t end = file.is_open() ? ::lseek(file.get(), 0, SEEK_END) : -1;
+  if (end >= 0 && file.write(std::as_bytes(std::span(text))) && ::fsync(file.get()) == 0) return {};
+  Error error{FileErrc::kCannotWrite,
+              path_.string() + " (" + std::generic_category().message(errno) + ")"};
+  // The caller appends these steps again, which must not go behind a part of them.
+  if (end >= 0 && ::ftruncate(file.get(), end) != 0) error.detail += "; it has a part of the lines";
+  return error;
 }
 
 Result<std::string> MetricsFile::text() const { return read_text_file(path_, kAnySize); }

@@ -24,7 +24,8 @@ class MetricsFile {
   /// Drops the lines after a step, since the job will repeat these steps; creates the file if it
   /// does not exist. FileErrc.
   [[nodiscard]] Result<Left> cut(std::int64_t step) const;
-  /// Appends steps, and returns when they are on the disk. FileErrc.
+  /// Appends steps, and returns when they are on the disk. FileErrc, behind which the file is as
+  /// before.
   [[nodiscard]] Result<void> append(std::span<const StepReport> steps) const;
   /// Returns the whole file. FileErrc.
   [[nodiscard]] Result<std::string> text() const;

@@ -84,6 +84,8 @@ ApiResult<FormPart> take_part(std::string_view& rest, std::string_view delimiter
   const std::size_t end = rest.find(delimiter, header_end);
   if (header_end == std::string_view::npos || end == std::string_view::npos)
     return bad_form("it does not end with the last boundary");
+  if (rest.substr(0, header_end).find(delimiter) != std::string_view::npos)
+    return bad_form("no empty line ends a part's header");
   auto part = part_of(header_end == 0 ? std::string_view()
                                       : rest.substr(kLineEnd.size(), header_end - kLineEnd.size()));
   if (!part) return part;

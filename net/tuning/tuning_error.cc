@@ -38,6 +38,7 @@ ApiError tuning_error(const Error& error) {
     const std::string field = error.detail.substr(0, error.detail.find(':'));
     return error_with(400, std::string(api_code::kInvalidValue), field, error.detail);
   }
+  if (error.code == EngineErrc::kOverloaded) return api_error_of({EngineErrc::kOverloaded, {}});
   return api_error_of({EngineErrc::kInternal, {}});
 }
 

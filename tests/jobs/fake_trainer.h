@@ -34,6 +34,7 @@ struct FakeJobs {
   std::optional<Error> check_error{};
   std::optional<Error> away{};  ///< the engine refuses the next task so
   std::optional<Error> serve_error{};
+  std::optional<Error> stop_error{};  ///< of the next stop_serving()
 
   void note(std::int64_t step) {
     const std::scoped_lock lock(mutex);
@@ -139,6 +140,7 @@ class FakeTrainer final : public JobTrainer {
   }
   [[nodiscard]] Result<void> stop_serving(const std::string& /*model*/,
                                           const std::string& name) override {
+    if (const auto error = std::exchange(training_.stop_error, std::nullopt)) return *error;
     const std::scoped_lock lock(training_.mutex);
     training_.served.erase(name);
     return {};

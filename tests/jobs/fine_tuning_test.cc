@@ -229,6 +229,20 @@ TEST_F(FineTuningTest, AFailureNamesThePlaceInTheFileAndNoPath) {
   EXPECT_THAT(notices.back(), HasSubstr("/secret/place")) << "the operator is told";
 }
 
+TEST_F(FineTuningTest, NoReasonOfAFailureIsTooMuchForTheNextStart) {
+  open();
+  jobs.prepare_error = Error{TrainErrc::kBadData, std::string(17 << 20, 'x') + '\xFF'};
+  const std::string large = create();
+  ASSERT_TRUE(reaches(large, JobStatus::kFailed));
+  jobs.prepare_error = Error{TrainErrc::kBadData, "no UTF-8: \xFF"};
+  const std::string broken = create();
+  ASSERT_TRUE(reaches(broken, JobStatus::kFailed));
+  tuning.reset();
+  open();
+  EXPECT_EQ(job(large).failure->message.size(), 1'000U);
+  EXPECT_EQ(job(broken).failure->message, "no UTF-8: \xEF\xBF\xBD");
+}
+
 TEST_F(FineTuningTest, ATrainingThatRunsAwayFailsItsJobAndNotTheNext) {
   jobs.step_error = Error{TrainErrc::kNotFinite, "step 3"};
   open();
@@ -249,6 +263,9 @@ TEST_F(FineTuningTest, AModelIsServedAgainAfterARestartUntilItIsDeleted) {
   open(second, config.training_folder);
   EXPECT_THAT(second.served_names(), ElementsAre(name));
   EXPECT_EQ(tuning->delete_model(name, "bob").error().code, JobsErrc::kNoSuchJob);
+  second.stop_error = Error{EngineErrc::kOverloaded, {}};
+  EXPECT_EQ(tuning->delete_model(name, "ann").error().code, EngineErrc::kOverloaded);
+  EXPECT_TRUE(fs::exists(place(id) / "adapter")) << "it is still served";
   ASSERT_TRUE(tuning->delete_model(name, "ann"));
   EXPECT_EQ(tuning->delete_model(name, "ann").error().code, JobsErrc::kNoSuchJob);
   EXPECT_TRUE(second.served_names().empty());
@@ -315,6 +332,22 @@ TEST_F(FineTuningTest, AJobWaitsForAnEngineThatIsAway) {
   }
   EXPECT_FALSE(jobs.away) << "it was asked";
   EXPECT_THAT(jobs.steps_that_ran(), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(FineTuningTest, AJobWhoseRecordCannotBeWrittenIsNotStuck) {
+  open();
+  std::string id;
+  std::promise<void> is_known;
+  jobs.before_step = [&](std::int64_t step) {
+    if (step == 1) is_known.get_future().wait();
+    // Where the record's new text is to be written there is something else.
+    if (step == 3) fs::create_directories(place(id) / "job.json.new" / "x");
+  };
+  jobs.step_error = Error{EngineErrc::kModelNotLoaded, {}};
+  id = create();
+  is_known.set_value();
+  EXPECT_TRUE(
+      comes_true([&] { return job(id).steps_done == 2 && job(id).status == JobStatus::kQueued; }));
 }
 
 TEST_F(FineTuningTest, BehindAStopNoJobBeginsUntilTheNextStart) {

@@ -244,6 +244,11 @@ TEST_F(AdapterRegistryTest, AnAdapterOfTheApplicationItselfMayLieAnywhereAndHave
   }
   EXPECT_TRUE(registry.unload("ft:base:mine:x7"));
   EXPECT_FALSE(registry.has("ft:base:mine:x7"));
+  change.name = "ft:base:mine:x8";
+  change.path = "only-in-the-folder";
+  write(change.path, "x");
+  EXPECT_THAT(registry.load(change), FailsWith(EngineErrc::kAdapterFailed, "x8"))
+      << "its relative path is the process's, and not the folder's";
 }
 
 TEST_F(AdapterRegistryTest, SaysWhichNamesThereAreForOneThatThereIsNot) {

@@ -56,7 +56,7 @@ TEST_F(JobStoreTest, KeepsARecordOverARestart) {
     kept = store
                .change(added.id,
                        [](JobRecord& record) -> Result<void> {
-                         record.status = JobStatus::kFailed;
+                         record.status = JobStatus::kPaused;
                          record.failure = {"code", "message", "param"};
                          record.checkpoint = {3, 0.5, 9};
                          record.steps = 12;
@@ -99,6 +99,33 @@ TEST_F(JobStoreTest, AJobThatWasUnderWayIsQueuedAgain) {
   EXPECT_EQ(store.find(ids[2], "ann")->status, JobStatus::kPaused);
   EXPECT_EQ(store.find(ids[3], "ann")->status, JobStatus::kCancelled);
   EXPECT_EQ(store.next_queued()->id, ids[0]) << "the one that came first";
+}
+
+TEST_F(JobStoreTest, OpeningRemovesWhatJobsThatAreOverNoLongerNeed) {
+  std::string failed;
+  std::string done;
+  {
+    JobStore store = open();
+    failed = store.add(job("ann"), data)->id;
+    done = store.add(job("ann"), data)->id;
+    for (const std::string& id : {failed, done}) {
+      temp.write("jobs/" + id + "/state", "s");
+      fs::create_directory(store.folder_of(id) / "adapter");
+    }
+    ASSERT_TRUE(store.change(failed, to(JobStatus::kFailed)));
+    ASSERT_TRUE(store.change(done, [](JobRecord& record) -> Result<void> {
+      record.status = JobStatus::kSucceeded;
+      record.fine_tuned_model = "ft:base::x";
+      return {};
+    }));
+  }
+  const JobStore store = open();
+  for (const std::string& id : {failed, done}) {
+    EXPECT_FALSE(fs::exists(store.folder_of(id) / "state"));
+    EXPECT_FALSE(fs::exists(store.folder_of(id) / "data.jsonl"));
+  }
+  EXPECT_FALSE(fs::exists(store.folder_of(failed) / "adapter"));
+  EXPECT_TRUE(fs::exists(store.folder_of(done) / "adapter")) << "it has a model";
 }
 
 TEST_F(JobStoreTest, AChangeThatIsRefusedOrCannotBeWrittenChangesNothing) {

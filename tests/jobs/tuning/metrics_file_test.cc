@@ -1,7 +1,9 @@
 #include "weft/jobs/tuning/metrics_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,23 @@ TEST(MetricsFileTest, WhateverAProcessHasWrittenOfALineWholeLinesStay) {
     ASSERT_TRUE(file.append(steps(3, 3)));  // goes behind a whole line
     EXPECT_TRUE(file.text()->ends_with("\n3,1.5,0.25,1,10\n"));
   }
+}
+
+TEST(MetricsFileTest, OfStepsThatTheDiskHasNoRoomForNoPartStays) {
+  const TempFolder temp;
+  const MetricsFile file(temp.path() / "metrics.csv");
+  ASSERT_TRUE(file.cut(0));
+  const std::string before = file.text().value();
+  ::rlimit all{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &all), 0);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  const ::rlimit few{.rlim_cur = before.size() + 3, .rlim_max = all.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &few), 0);
+  const auto appended = file.append(steps(1, 2));
+  ::setrlimit(RLIMIT_FSIZE, &all);
+  static_cast<void>(std::signal(SIGXFSZ, handler));
+  EXPECT_FALSE(appended);
+  EXPECT_EQ(file.text().value(), before);
 }
 
 }  // namespace

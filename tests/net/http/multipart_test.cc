@@ -67,6 +67,8 @@ TEST(MultipartTest, SaysWhatIsWrong) {
   EXPECT_NE(mistake_in(kType, ""), "");
   EXPECT_NE(mistake_in(kType, part("Content-Type: text/plain", "b") + "--xyz--"), "");
   EXPECT_NE(mistake_in(kType, part("", "b") + "--xyz--"), "");
+  EXPECT_NE(mistake_in(kType, "--xyz\r\nX: y\r\n" + good + "--xyz--"), "")
+      << "the first part would take the second one's name";
   std::string many;
   for (std::size_t i = 0; i <= kMostFormParts; ++i) many += good;
   EXPECT_NE(mistake_in(kType, many + "--xyz--"), "");
