@@ -151,7 +151,7 @@ TEST(LaunchesTest, ALayerIsSevenWhereItsProductsComputeNoNorms) {
   EXPECT_EQ(launches_of_layer(cuda::LinearWay::kVector, 1), 7);
 }
 
-/// An adapter with pairs of rank 16 for all matrices of the layers.
+/// An adapter with pairs of rank 16 for all matrices of the layers, great enough to change logits.
 Adapter adapter_for(const Checkpoint& base) {
   constexpr std::int64_t kRank = 16;
   std::mt19937 random(5);
@@ -167,8 +167,8 @@ Adapter adapter_for(const Checkpoint& base) {
     target.rank = kRank;
     target.a.resize(static_cast<std::size_t>(kRank * target.inputs));
     target.b.resize(static_cast<std::size_t>(kRank * target.outputs));
-    for (float& number : target.a) number = normal(random) / 64;
-    for (float& number : target.b) number = normal(random) / 16;
+    for (float& number : target.a) number = normal(random) / 4;
+    for (float& number : target.b) number = normal(random) * 128;
   }
   return adapter;
 }
