@@ -310,9 +310,9 @@ TEST_F(PipelineTrainingTest, ATaskIsRefusedWhereNothingTrains) {
   config.training = TrainingKind::kDeferral;
   ranks = 2;
   start();
-  const Trained cut = train();
-  EXPECT_EQ(cut.error(), EngineErrc::kBadRequest);
-  EXPECT_NE((*cut.end)->error().detail.find("ranks"), std::string::npos);
+  const Trained refused = train();
+  EXPECT_EQ(refused.error(), EngineErrc::kBadRequest);
+  EXPECT_NE((*refused.end)->error().detail.find("ranks"), std::string::npos);
 }
 
 /// A device that is no host's.
@@ -323,8 +323,8 @@ class GpuDevice final : public ForwardingDevice {
 };
 
 TEST_F(PipelineTrainingTest, ATaskIsRefusedByAModelOnAGpu) {
-  before_device = [](std::shared_ptr<StepDevice> device) {
-    return std::make_shared<GpuDevice>(std::move(device));
+  before_device = [](std::shared_ptr<StepDevice> whole) {
+    return std::make_shared<GpuDevice>(std::move(whole));
   };
   start();
   const Trained one = train();

@@ -52,7 +52,9 @@ TEST(MetricsFileTest, WhateverAProcessHasWrittenOfALineWholeLinesStay) {
     ASSERT_TRUE(left) << size;
     const std::string text = file.text().value();
     EXPECT_TRUE(whole.starts_with(text) && text.ends_with('\n')) << size;
-    if (size >= second) EXPECT_EQ(left->tokens, 10) << size;
+    if (size >= second) {
+      EXPECT_EQ(left->tokens, 10) << size;
+    }
     ASSERT_TRUE(file.append(steps(3, 3)));  // goes behind a whole line
     EXPECT_TRUE(file.text()->ends_with("\n3,1.5,0.25,1,10\n"));
   }
