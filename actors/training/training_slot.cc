@@ -38,7 +38,7 @@ void TrainingSlot::stop(Error why) noexcept {
   fail(std::move(why));
 }
 
-void TrainingSlot::fail(Error why) noexcept {
+void TrainingSlot::fail(Error why) const noexcept {
   if (const auto now = task()) now->end(std::move(why));
 }
 

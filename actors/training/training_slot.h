@@ -26,7 +26,7 @@ class TrainingSlot final : public TrainingWatcher,
   /// Ends the task, and refuses all later tasks.
   void stop(Error why) noexcept;
   /// Ends the task, if there is one.
-  void fail(Error why) noexcept;
+  void fail(Error why) const noexcept;
 
   /// The number of the task that may run; 0: there is none, or it is paused. Fast.
   [[nodiscard]] std::uint64_t wanted() const noexcept {

@@ -35,7 +35,7 @@ def test_x5_it_listens_at_the_loopback_address_alone(server: WeftServer):
 
 
 @pytest.mark.parametrize("method, path", [("POST", "/slots/0?action=restore"), ("POST", "/reset_prefix_cache"),
-                                          ("POST", "/sleep"), ("POST", "/v1/files"), ("POST", "/models/load")])
+                                          ("POST", "/sleep"), ("POST", "/models/load")])
 def test_x1_there_is_nothing_that_saves_restores_or_loads(raw: RawClient, method: str, path: str):
     answer = raw.send_request(method, path, "Content-Length: 2").send(b"{}").read()
     assert (answer.status, answer.error()["code"]) == (404, "not_found")
