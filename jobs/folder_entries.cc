@@ -93,19 +93,19 @@ double ObjectReader::number(std::string_view name) const {
 }
 
 const json::array& ObjectReader::list(std::string_view name) const {
-  static const json::array kNone;
+  static const json::array none;
   const json::value* const found = object_.if_contains(name);
   if (found != nullptr && found->is_array()) return found->get_array();
   whole_ = false;
-  return kNone;
+  return none;
 }
 
 const json::object& ObjectReader::object(std::string_view name) const {
-  static const json::object kNone;
+  static const json::object none;
   const json::value* const found = object_.if_contains(name);
   if (found != nullptr && found->is_object()) return found->get_object();
   whole_ = false;
-  return kNone;
+  return none;
 }
 
 }  // namespace weft

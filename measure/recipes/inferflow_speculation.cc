@@ -267,8 +267,8 @@ Report inferflow_speculation(const RecipeSetup& setup) {
     for (const TracePair& one : all[i].all())
       are_same = are_same && one.plain.text == one.guessed.text;
   }
-  report.findings.push_back(are_same ? "Each text is the same with and without guesses."
-                                     : "Some text is another with guesses than without.");
+  report.findings.emplace_back(are_same ? "Each text is the same with and without guesses."
+                                        : "Some text is another with guesses than without.");
   report.data = {{"traces", std::move(data)}, {"same_texts", are_same}};
   return report;
 }

@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 7> kTargets = {"q", "k", "v", "o", "gate"
 bool is_set(const BodyFields& fields, std::string_view name) {
   const auto value = fields.any(name);
   std::string_view text;
-  return value && !(value->get(text) == simdjson::SUCCESS && text == "auto");
+  return value && (value->get(text) != simdjson::SUCCESS || text != "auto");
 }
 
 std::optional<std::int64_t> integer_or_auto(const BodyFields& fields, std::string_view name,
