@@ -40,7 +40,7 @@ class FineTuningTest : public testing::Test {
                               })
                  .value();
   }
-  std::string upload(const std::string& owner = "ann") {
+  [[nodiscard]] std::string upload(const std::string& owner = "ann") const {
     return tuning->files()
         .add({.owner = owner, .name = "a", .purpose = std::string(kFineTunePurpose)},
              "{\"text\":\"a\"}\n")
@@ -65,7 +65,7 @@ class FineTuningTest : public testing::Test {
     return fs::path(config.training_folder) / "jobs" / id;
   }
   /// Returns the file of metrics that a job has left to its owner.
-  std::string metrics(const std::string& id) {
+  [[nodiscard]] std::string metrics(const std::string& id) const {
     const JobRecord done = job(id);
     EXPECT_EQ(done.result_files.size(), 1U);
     return tuning->files().content(done.result_files.front(), "ann").value();
