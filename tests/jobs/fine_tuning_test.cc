@@ -46,7 +46,7 @@ class FineTuningTest : public testing::Test {
              "{\"text\":\"a\"}\n")
         ->id;
   }
-  JobRecord request(const std::string& owner = "ann") {
+  [[nodiscard]] JobRecord request(const std::string& owner = "ann") const {
     JobRecord job;
     job.owner = owner;
     job.model = "base";
@@ -54,7 +54,7 @@ class FineTuningTest : public testing::Test {
     job.training_file = upload(owner);
     return job;
   }
-  std::string create() { return tuning->create(request()).value().id; }
+  [[nodiscard]] std::string create() const { return tuning->create(request()).value().id; }
   [[nodiscard]] JobRecord job(const std::string& id) const {
     return tuning->job(id, "ann").value();
   }
