@@ -100,7 +100,7 @@ class Pipeline final : public RequestPort {
   std::shared_ptr<const ServedModel> model_;
   std::shared_ptr<PipelineStats> stats_;
   std::vector<std::shared_ptr<RankGroup>> ranks_;  // one for each replica
-  std::shared_ptr<TrainingSlot> training_;         // of the first replica; null: none trains
+  std::shared_ptr<TrainingSlot> training_;         // the first replica's; null: none trains
   std::string trains_not_;                         // why none does
   IdSource<RequestKind> ids_;
   std::optional<ActorRef<ReceiverProtocol>> receiver_;

@@ -160,7 +160,7 @@ class AdapterRegistry {
   std::map<std::string, Failure> failures_;  // by name
   std::string standard_;
   std::int64_t kept_bytes_ = 0;
-  std::uint64_t counter_ = 0;     // of uses
+  std::uint64_t counter_ = 0;     // counts uses
   std::int64_t next_number_ = 0;  // AdapterInfo::number
 };
 

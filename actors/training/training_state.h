@@ -24,7 +24,7 @@ struct TrainingProgress {
   TrainingPhase phase = TrainingPhase::kNew;
   std::int64_t iterations_done = 0;
   std::int64_t iterations = 0;
-  double loss = 0;           ///< of the last iteration that has ended; 0 before the first
+  double loss = 0;           ///< the last ended iteration's; 0 before the first
   std::uint64_t pieces = 0;  ///< pieces that have run
 };
 

@@ -28,7 +28,7 @@ class TrainingTask {
   void pause() const { state_->pause(); }
   void resume() const { state_->resume(); }
   /// Ends the task after the piece that runs; async_train completes with EngineErrc::kCancelled.
-  /// What ended iterations have trained stays in the work.
+  /// The work keeps the training of ended iterations.
   void cancel() const { state_->end({EngineErrc::kCancelled, {}}); }
 
   /// For ports.

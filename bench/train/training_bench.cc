@@ -34,7 +34,7 @@ namespace {
 constexpr std::int64_t kTokens = 512;
 constexpr std::int64_t kGemmSide = 1024;
 constexpr std::array<DType, 3> kWeights = {DType::kF32, DType::kBF16, DType::kQ4_0};
-// Of llama-110m, with a vocabulary that leaves the head a layer's part.
+// llama-110m, with a vocabulary that leaves the head a layer's part.
 constexpr LlamaShape kShape{.layers = 12,
                             .hidden = 768,
                             .ffn = 2048,
