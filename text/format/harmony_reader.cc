@@ -58,7 +58,7 @@ class HarmonyReader final : public OutputParser::Reader {
     sink_.write_to(out);
     scanner_.flush([&](std::string_view run) {
       if (!cut || run.size() < kSureHarmonyTag) return add(run, out);
-      static_cast<void>(prose_.take_spaces());
+      prose_.drop_spaces();
     });
     if (state_ == State::kHeader) {
       // A single word belongs to an incomplete header.
@@ -106,6 +106,7 @@ class HarmonyReader final : public OutputParser::Reader {
   void enter_header(std::string_view tag, std::size_t end) {
     begun_ = true;
     state_ = State::kHeader;
+    prose_.drop_spaces();
     header_ = tag == kStart ? std::string_view{} : tag;
     header_at_ = end - header_.size();
     watch_tags();
@@ -128,6 +129,7 @@ class HarmonyReader final : public OutputParser::Reader {
     if (options_.tools && sink_.begin(function)) {
       thinks_ = false;
       span_ = {};
+      prose_.drop_spaces();
     } else {
       prose_.begin(thinks_ ? PieceKind::kReasoning : PieceKind::kText);
     }
@@ -145,6 +147,7 @@ class HarmonyReader final : public OutputParser::Reader {
       prose_.go_to(header_at_ + static_cast<std::size_t>(header.rest.data() - text.data()));
     }
     add(header.rest, out);
+    if (has_end && !sink_.in_call()) prose_.end(out);  // the content goes on behind the tag
   }
 
   /// Reads a header that lacks <|message|>: its other words are content.
@@ -175,7 +178,10 @@ class HarmonyReader final : public OutputParser::Reader {
       return end_header(/*has_end=*/true, out);
     }
     prose_.skip(std::exchange(header_, {}).size());
-    if (is_end(tag)) return enter_between();
+    if (is_end(tag)) {
+      if (!begun_) prose_.end(out);  // the text goes on behind the tag
+      return enter_between();
+    }
     enter_header(tag, end);
   }
 
@@ -219,11 +225,11 @@ class HarmonyReader final : public OutputParser::Reader {
 
   /// Reads text before a header. Words that may form a header without tags are held back.
   void add_between(std::string_view run, TypedText& out) {
-    if (!prose_.fresh()) return add_text(run, out);
     while (!run.empty() && header_.empty() && is_markup_space(run.front())) {
       add_text(run.substr(0, 1), out);
       run.remove_prefix(1);
     }
+    if (!prose_.fresh()) return add_text(run, out);
     header_.append(run);
     if (may_be_harmony_header(header_) && header_.size() <= kMaxHeader) return;
     add_text(std::exchange(header_, {}), out);

@@ -32,6 +32,8 @@ class Prose {
 
   /// Takes the last white space, which may precede a tag; the caller adds it later, or drops it.
   [[nodiscard]] std::string take_spaces();
+  /// Drops the last white space, because a tag follows.
+  void drop_spaces() noexcept { spaces_.clear(); }
 
   /// Forgets the kind of the last run, as if the output began here.
   void restart() noexcept {

@@ -81,7 +81,7 @@ class TagReader final : public OutputParser::Reader {
     } else {
       scanner_.flush([&](std::string_view run) {
         if (!cut || !is_half_tag(run)) return say(run, out);
-        static_cast<void>(prose_.take_spaces());
+        prose_.drop_spaces();
       });
       if (!cut) say({}, out);
     }
@@ -252,8 +252,9 @@ class TagReader final : public OutputParser::Reader {
         return enter_thought();
       case Role::kThoughtClose:
         if (is_fresh()) return enter_text();
-        // If it is no tag, the white space before it belongs to the text.
-        return is_markup(tag) ? prose_.end(out) : say(tag, out);
+        if (!is_markup(tag)) return say(tag, out);
+        say({}, out);
+        return prose_.end(out);  // the text goes on behind the tag
       case Role::kCallOpen:
         return enter_call(prose_.take_spaces() + format_->calls.open);
       case Role::kNameOpen:
@@ -261,6 +262,7 @@ class TagReader final : public OutputParser::Reader {
       case Role::kCallClose:
         if (!stray_close_ && (!prose_.fresh() || sink_.ended() == 0)) return say(tag, out);
         stray_close_ = false;
+        say({}, out);
         return enter_text();
       case Role::kGroupOpen:
       case Role::kSilent:

@@ -318,6 +318,25 @@ TEST(OddOutputsTest, DoubledAndStrayTagsAreNotShown) {
   });
 }
 
+TEST(OddOutputsTest, TextGoesOnBehindADroppedTagWithTheWhiteSpaceBeforeIt) {
+  const std::string spaces(66, '\r');
+  expect_all({
+      {"harmony", "", "<|channel|>final 4o a\r\r<|message|>{}", {"text|4o a\r\r{}"}},
+      {"harmony", "", "Well.\n<|call|>", {"text|Well.\n"}},
+      {"harmony", "", "Well.\n<|call|>Yes.", {"text|Well.\nYes."}},
+      {"harmony", "", "\t\t<|start|>\t", {}},
+      {"harmony",
+       "",
+       "\n<|channel|>commentary to=functions.now<|message|>{",
+       {"call|now", "args|{"}},
+      {"harmony", "", spaces + "an<think> so", {"text|" + spaces + "an<think> so"}},
+      {"apertus",
+       "apertus-think",
+       "Well. <|tools_prefix|><|inner_suffix|>b",
+       {"text|Well. <|tools_prefix|>b"}},
+  });
+}
+
 TEST(OddOutputsTest, TagsInABlockOfCodeAreText) {
   const std::string shown = "It is\n```xml\n<tool_call>\n{\"name\": \"now\"}\n</tool_call>\n```\n";
   const std::string call = "<tool_call>\n{\"name\": \"now\"}\n</tool_call>";
