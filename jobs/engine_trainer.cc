@@ -65,7 +65,7 @@ Result<PreparedJob> EngineTrainer::prepare(const JobRecord& job, const std::file
 void EngineTrainer::train(const TrainingTask& task, Done done) {
   engine_.async_train(
       task, boost::asio::bind_executor(
-                completions_.get_executor(),
+                completions_,
                 [done = std::move(done)](boost::system::error_code code, std::string detail) {
                   done(result_of(code, std::move(detail)));
                 }));
@@ -81,7 +81,7 @@ Result<void> EngineTrainer::serve(const std::string& model, const std::string& n
   auto loaded = promise->get_future();
   engine_.async_load_adapter(
       std::move(change),
-      boost::asio::bind_executor(completions_.get_executor(),
+      boost::asio::bind_executor(completions_,
                                  [promise](boost::system::error_code code, std::string detail) {
                                    promise->set_value(result_of(code, std::move(detail)));
                                  }));
@@ -93,7 +93,7 @@ Result<void> EngineTrainer::stop_serving(const std::string& model, const std::st
   auto unloaded = promise->get_future();
   engine_.async_unload_adapter(
       name, model,
-      boost::asio::bind_executor(completions_.get_executor(),
+      boost::asio::bind_executor(completions_,
                                  [promise](boost::system::error_code code, std::string detail) {
                                    promise->set_value(result_of(code, std::move(detail)));
                                  }));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <cstdint>
 #include <utility>
 
@@ -13,8 +13,12 @@ namespace weft {
 /// Trains jobs with an engine of one model, and lets this engine serve their adapters.
 class EngineTrainer final : public JobTrainer {
  public:
-  /// `config` is the configuration of the engine's model. The engine must outlive this object.
-  EngineTrainer(Engine& engine, Config config) : engine_(engine), config_(std::move(config)) {}
+  /// `config` is the configuration of the engine's model. The engine must outlive this object, and
+  /// completes its operations by `completions`. The executor's context must run until this object's
+  /// end, even if the application's own context has stopped, and must outlive the engine, whose
+  /// threads may still be leaving it.
+  EngineTrainer(Engine& engine, Config config, boost::asio::any_io_executor completions)
+      : engine_(engine), config_(std::move(config)), completions_(std::move(completions)) {}
 
   [[nodiscard]] Result<void> check(JobRecord& job) override;
   [[nodiscard]] Result<PreparedJob> prepare(const JobRecord& job, const std::filesystem::path& data,
@@ -30,9 +34,7 @@ class EngineTrainer final : public JobTrainer {
 
   Engine& engine_;
   const Config config_;
-  /// The engine's operations complete on this thread. It is separate from the application's
-  /// context, which may stop while a job must still be stopped.
-  boost::asio::thread_pool completions_{1};
+  const boost::asio::any_io_executor completions_;
 };
 
 }  // namespace weft

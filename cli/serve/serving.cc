@@ -130,7 +130,9 @@ Result<Serving::Loaded> Serving::make_engine(ModelHostOptions options) {
   loaded.engine = std::make_unique<Engine>(io_.get_executor(), std::move(host));
   const Config& config = models_.models.front().config;
   if (config.training_folder.empty()) return loaded;
-  auto trainer = std::make_unique<EngineTrainer>(*loaded.engine, config);
+  loaded.completions = std::make_unique<boost::asio::thread_pool>(1);
+  auto trainer =
+      std::make_unique<EngineTrainer>(*loaded.engine, config, loaded.completions->get_executor());
   auto tuning = FineTuning::open(config, std::move(trainer),
                                  [this](const std::string& what) { log_->warning(what); });
   if (!tuning) return tuning.error();
@@ -183,6 +185,7 @@ void Serving::on_loaded(Result<Loaded> loaded) {
     failure_ = std::move(loaded).error();
     return stop();
   }
+  completions_ = std::move(loaded->completions);
   engine_ = std::move(loaded->engine);
   fine_tuning_ = std::move(loaded->fine_tuning);
   if (stopping_) return on_drained();

@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -53,6 +54,7 @@ class Serving {
   void load();
   /// What load() has made.
   struct Loaded {
+    std::unique_ptr<boost::asio::thread_pool> completions{};  ///< of what fine_tuning asks
     std::unique_ptr<Engine> engine{};
     std::unique_ptr<FineTuning> fine_tuning{};  ///< null: the configuration has no folder for it
   };
@@ -86,6 +88,7 @@ class Serving {
   std::uint64_t given_back_after_ = 0;  ///< requests that had ended when memory was last given back
   std::size_t most_connections_ = 0;    ///< the most connections since then
   std::unique_ptr<Server> server_;
+  std::unique_ptr<boost::asio::thread_pool> completions_;  ///< must outlive the engine
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<FineTuning> fine_tuning_;  ///< goes before the engine
   std::stop_source loading_;                 ///< stops loading

@@ -7,6 +7,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdint>
 #include <memory>
@@ -55,7 +56,9 @@ class EngineTrainerTest : public testing::Test {
     runner = std::thread([this] { io.run(); });
     engine = std::make_unique<Engine>(
         Engine::create(io.get_executor(), ModelsConfig::of(config, "demo")).value());
-    tuning = FineTuning::open(config, std::make_unique<EngineTrainer>(*engine, config)).value();
+    tuning = FineTuning::open(config, std::make_unique<EngineTrainer>(*engine, config,
+                                                                      completions.get_executor()))
+                 .value();
   }
   /// Ends everything as a server does: the application's context first.
   void stop() {
@@ -95,6 +98,7 @@ class EngineTrainerTest : public testing::Test {
   asio::io_context io;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::thread runner;
+  asio::thread_pool completions{1};
   std::unique_ptr<Engine> engine;
   std::unique_ptr<FineTuning> tuning;
 };
