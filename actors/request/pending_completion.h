@@ -75,10 +75,11 @@ class PendingCompletion {
 
   /// Whether an executor runs posted functions later, and in a context of its own. An executor that
   /// can neither count outstanding work nor distinguish a fork from a continuation has no context
-  /// of its own.
+  /// of its own. any_io_executor only prefers these properties, and always has a context.
   template <class Executor>
   static constexpr bool kPostsItself =
       !boost::asio::execution::is_executor_v<Executor> ||
+      std::is_same_v<Executor, boost::asio::any_io_executor> ||
       (boost::asio::can_require_v<Executor, boost::asio::execution::blocking_t::never_t> &&
        (boost::asio::can_require_v<Executor,
                                    boost::asio::execution::outstanding_work_t::tracked_t> ||

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_allocator.hpp>
@@ -11,6 +12,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -120,6 +122,17 @@ TEST_F(AsioCompliance, TakesUseFutureOfAFunctionWhichLosesNothingOfARefusal) {
   const auto [error, result] = refused.get();
   EXPECT_EQ(error, EngineErrc::kNeverFits);
   EXPECT_EQ(result.error_detail, "5 pages of 4");
+}
+
+TEST_F(AsioCompliance, ATypeErasedExecutorNeedsNoOtherContext) {
+  asio::io_context own;
+  bool is_done = false;
+  engine_->async_generate(
+      prompt(), asio::bind_executor(asio::any_io_executor(own.get_executor()),
+                                    [&](error_code, const GenerationResult&) { is_done = true; }));
+  port_->finish(0);
+  own.poll();  // the engine's context does not run
+  EXPECT_TRUE(is_done);
 }
 
 std::ptrdiff_t threads_of_this_process() {
