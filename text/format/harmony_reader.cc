@@ -177,11 +177,9 @@ class HarmonyReader final : public OutputParser::Reader {
       header_at_ = end - tag.size() - header_.size();
       return end_header(/*has_end=*/true, out);
     }
+    if (is_end(tag) && !begun_) prose_.end(out);  // the text goes on behind the tag
     prose_.skip(std::exchange(header_, {}).size());
-    if (is_end(tag)) {
-      if (!begun_) prose_.end(out);  // the text goes on behind the tag
-      return enter_between();
-    }
+    if (is_end(tag)) return enter_between();
     enter_header(tag, end);
   }
 

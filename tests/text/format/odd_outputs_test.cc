@@ -324,6 +324,7 @@ TEST(OddOutputsTest, TextGoesOnBehindADroppedTagWithTheWhiteSpaceBeforeIt) {
       {"harmony", "", "<|channel|>final 4o a\r\r<|message|>{}", {"text|4o a\r\r{}"}},
       {"harmony", "", "Well.\n<|call|>", {"text|Well.\n"}},
       {"harmony", "", "Well.\n<|call|>Yes.", {"text|Well.\nYes."}},
+      {"harmony", "", "\n\nanalysis\rto=1<|call|>Yes.", {"text|\n\nYes."}},
       {"harmony", "", "\t\t<|start|>\t", {}},
       {"harmony",
        "",
