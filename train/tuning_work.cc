@@ -9,9 +9,10 @@ Result<TrainingPiece> TuningWork::run_piece() {
   if (!report) return report.error();
   TrainingPiece piece;
   if (!*report) return piece;
+  last_step_ = **report;
   piece.ends_iteration = true;
   piece.ends_work = job_.is_done();
-  piece.loss = (*report)->loss;
+  piece.loss = last_step_.loss;
   return piece;
 }
 

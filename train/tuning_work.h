@@ -16,6 +16,8 @@ class TuningWork final : public TrainingWork {
   explicit TuningWork(TuningJob job) : job_(std::move(job)) {}
 
   [[nodiscard]] TuningJob& job() noexcept { return job_; }
+  /// The report of the step that has ended last; zeros: none has.
+  [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
   [[nodiscard]] std::int64_t iterations() const override { return job_.steps(); }
   [[nodiscard]] std::int64_t iterations_done() const override { return job_.steps_done(); }
@@ -24,6 +26,7 @@ class TuningWork final : public TrainingWork {
 
  private:
   TuningJob job_;
+  StepReport last_step_;
 };
 
 }  // namespace weft

@@ -25,7 +25,6 @@
 #include "weft/core/io/output.h"
 #include "weft/model/adapters/adapter.h"
 #include "weft/model/adapters/adapter_file.h"
-#include "weft/model/checkpoint/checkpoint.h"
 #include "weft/train/data/adapter_writer.h"
 #include "weft/train/data/batch_plan.h"
 #include "weft/train/data/content_hash.h"
@@ -34,6 +33,7 @@
 #include "weft/train/program/training_program.h"
 #include "weft/train/step/optimizer.h"
 #include "weft/train/tuning_job.h"
+#include "weft/train/tuning_setup.h"
 
 namespace weft::cli {
 namespace {
@@ -41,8 +41,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTuneLoraVerb = "tune-lora";
-// Longer micro-batches read the weights less often, and take more memory for each layer's values.
-constexpr std::int64_t kDefaultTokens = 2048;
 // The rest is scaled by 1 / (1 - dropout), which must stay a modest number.
 constexpr double kMostDropout = 0.99;
 // Numbers beyond it are mistakes, and some of their products are no float32.
@@ -57,7 +55,7 @@ struct TuneLoraArguments {
   std::int64_t rank = 16;
   double alpha = 0;
   double dropout = 0;
-  std::vector<std::string> targets = {"q", "k", "v", "o", "gate", "up", "down"};
+  std::vector<std::string> targets{kTargetNames.begin(), kTargetNames.end()};
   OptimizerSettings optimizer;
   std::string schedule = "cosine";
   double epochs = 1;
@@ -89,41 +87,21 @@ void check_paths(const TuneLoraArguments& arguments) {
   }
 }
 
-PairSettings pair_settings(const TuneLoraArguments& arguments) {
-  PairSettings settings;
-  settings.rank = arguments.rank;
-  settings.alpha =
-      arguments.alpha > 0 ? arguments.alpha : 2.0 * static_cast<double>(arguments.rank);
-  settings.seed = arguments.seed;
-  for (const std::string& name : arguments.targets)
-    settings.roles.insert(value_or_fail(kTuneLoraVerb, target_role(name)));
-  return settings;
-}
-
 /// The pairs of --init, which are compared with the base as its files have it: its numbers may be
 /// encoded when they are loaded.
-LowRankPairs initial_pairs(const TuneLoraArguments& arguments, const TrainingProgram& training) {
+Result<LowRankPairs> initial_pairs(const TuneLoraArguments& arguments,
+                                   const TrainingProgram& training) {
   ModelOptions options = arguments.model;
   options.weights.clear();
   const OpenedModel plain = value_or_fail(kTuneLoraVerb, open_asked(options));
   const AdapterFile file = value_or_fail(kTuneLoraVerb, read_adapter(arguments.init));
   const Adapter adapter = value_or_fail(
       kTuneLoraVerb, bind_adapter(file, *plain.checkpoint, *plain.program, *plain.architecture));
-  return value_or_fail(kTuneLoraVerb, pairs_of(training, *plain.architecture, adapter));
+  return pairs_of(training, *plain.architecture, adapter);
 }
 
-Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& model,
-                       std::int64_t tokens) {
-  const Tokenizer tokenizer = value_or_fail(kTuneLoraVerb, load_tokenizer(arguments.model.path));
-  ExampleReader::Options options;
-  options.tokens = static_cast<std::size_t>(tokens);
-  options.vocabulary = model.program->vocabulary;
-  options.end_tokens.assign(tokenizer.end_tokens().begin(), tokenizer.end_tokens().end());
-  for (const std::int64_t id : model.program->end_tokens)
-    options.end_tokens.push_back(static_cast<TokenId>(id));
-  options.now = wall_clock();
-  const ExampleReader reader(tokenizer, std::move(options));
-  Examples examples = value_or_fail(kTuneLoraVerb, reader.read(arguments.data));
+/// Tells of the examples that are not learnt as the file has them.
+void tell_of_examples(const Examples& examples, std::size_t tokens) {
   if (examples.cut > 0) {
     std::cerr << "weft tune-lora: " << examples.cut << " of the examples have more than " << tokens
               << " tokens and are cut; " << examples.cut_out
@@ -133,7 +111,6 @@ Examples read_examples(const TuneLoraArguments& arguments, const OpenedModel& mo
     std::cerr << "weft tune-lora: " << examples.without_weight
               << " of the examples have no token with a weight and are left out\n";
   }
-  return examples;
 }
 
 /// A job's name, which has what the job cannot know: how the spec reads the model.
@@ -154,7 +131,7 @@ std::int64_t steps_of(const TuneLoraArguments& arguments, const BatchPlan& plan)
 }
 
 std::int64_t tokens_of(const TuneLoraArguments& arguments, std::int64_t context) {
-  if (arguments.tokens == 0) return std::min(kDefaultTokens, context);
+  if (arguments.tokens == 0) return std::min(kMicroBatchTokens, context);
   if (arguments.tokens > context) {
     fail(kTuneLoraVerb,
          "--tokens: must be 2 .. " + std::to_string(context) + ", the model's context");
@@ -166,36 +143,42 @@ OptimizerSettings optimizer_settings(const TuneLoraArguments& arguments, const B
   OptimizerSettings settings = arguments.optimizer;
   settings.schedule = value_or_fail(kTuneLoraVerb, rate_schedule(arguments.schedule));
   settings.steps = steps_of(arguments, plan);
-  value_or_fail(kTuneLoraVerb, check_settings(settings));
   return settings;
+}
+
+TuningSetup setup_of(const TuneLoraArguments& arguments, const OpenedModel& model) {
+  TuningSetup setup;
+  setup.model = arguments.model.path;
+  setup.data = arguments.data;
+  setup.name = job_name(arguments, model);
+  setup.pairs = value_or_fail(kTuneLoraVerb, pair_settings(arguments.rank, arguments.alpha,
+                                                           arguments.targets, arguments.seed));
+  setup.dropout = arguments.dropout;
+  setup.tokens = tokens_of(arguments, model.program->context);
+  setup.seed = arguments.seed;
+  setup.shuffle = !arguments.no_shuffle;
+  setup.now = wall_clock();
+  setup.threads = arguments.model.threads;
+  if (!arguments.init.empty()) {
+    setup.first_pairs = [&arguments](const TrainingProgram& training) {
+      return initial_pairs(arguments, training);
+    };
+  }
+  setup.choose_steps = [&arguments](const Examples& examples,
+                                    BatchPlan& plan) -> Result<OptimizerSettings> {
+    tell_of_examples(examples, plan.tokens);
+    plan.batch = arguments.batch;
+    return optimizer_settings(arguments, plan);
+  };
+  return setup;
 }
 
 TuningJob make_job(const TuneLoraArguments& arguments) {
   const OpenedModel model = value_or_fail(kTuneLoraVerb, open_asked(arguments.model));
-  if (model.checkpoint->format() == CheckpointFormat::kGguf) {
-    fail(kTuneLoraVerb, arguments.model.path +
-                            ": is a GGUF file, and OUT is an adapter for models in Hugging Face "
-                            "layout");
-  }
-  TrainingProgram training =
-      value_or_fail(kTuneLoraVerb, make_training_program(*model.architecture, *model.checkpoint));
-  LowRankPairs pairs = arguments.init.empty()
-                           ? value_or_fail(kTuneLoraVerb, make_pairs(training, *model.architecture,
-                                                                     pair_settings(arguments)))
-                           : initial_pairs(arguments, training);
-  pairs.dropout = arguments.dropout;
-  const std::int64_t tokens = tokens_of(arguments, model.program->context);
-  Examples examples = read_examples(arguments, model, tokens);
-  const BatchPlan plan{examples.all.size(), arguments.batch, static_cast<std::size_t>(tokens),
-                       arguments.seed, !arguments.no_shuffle};
-  const OptimizerSettings optimizer = optimizer_settings(arguments, plan);
-  const std::string name = job_name(arguments, model);
+  const TuningSetup setup = setup_of(arguments, model);
   ProgressBar bar("loading");
   const auto show = [&](std::int64_t done, std::int64_t total) { bar.show(done, total); };
-  TrainedModel trained =
-      value_or_fail(kTuneLoraVerb, TrainedModel::load(model, std::move(training), std::move(pairs),
-                                                      {arguments.model.threads, tokens}, show));
-  return {std::move(trained), std::move(examples), plan, optimizer, name};
+  return value_or_fail(kTuneLoraVerb, make_tuning_job(model, setup, show));
 }
 
 void print_json(const StepReport& report) {

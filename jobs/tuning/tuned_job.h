@@ -18,8 +18,8 @@ inline constexpr std::int64_t kAutoBatch = 8;  ///< or all examples, where there
 
 /// Makes a TuningJob of a job and its data, with the configured model as its base; blocks. A chat
 /// template gets the time at which the job was made, so a job that goes on later has the same
-/// tokens. TrainErrc; kBadJob: the model is a GGUF file; errors of the files. A requested stop is
-/// an exception, as throw_if_stopped() throws it.
+/// tokens. TrainErrc; errors of the files. A requested stop is an exception, as throw_if_stopped()
+/// throws it.
 [[nodiscard]] Result<PreparedJob> prepare_tuning(const Config& config, const JobRecord& job,
                                                  const std::filesystem::path& data,
                                                  const std::stop_token& stop);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "weft/core/io/file.h"
+#include "weft/gpu/load_progress.h"
 #include "weft/train/train_error.h"
 
 namespace weft {
@@ -186,6 +187,7 @@ Result<Example> ExampleReader::read_line(std::string_view line) const {
 }
 
 Result<Example> ExampleReader::read_text(const json::object& line, float weight) const {
+  throw_if_stopped(options_.stop);
   const json::value& text = line.at("text");
   if (!text.is_string() || text.get_string().empty()) return no_text();
   Example example;
@@ -235,6 +237,7 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
 
 Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std::size_t messages,
                                                    bool prompts) const {
+  throw_if_stopped(options_.stop);
   Conversation conversation;
   const json::array& all = line.at("messages").get_array();
   for (std::size_t i = 0; i < messages; ++i) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ class ExampleReader {
     /// Of the model; a tokenizer may have more tokens.
     std::int64_t vocabulary = std::numeric_limits<TokenId>::max();
     std::chrono::local_seconds now{};  ///< the chat template's time
+    /// Ends read() and read_line() before the next text is tokenized, by throw_if_stopped().
+    std::stop_token stop{};
   };
 
   ExampleReader(const Tokenizer& tokenizer, Options options);

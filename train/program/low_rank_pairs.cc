@@ -158,6 +158,11 @@ void fill_at_random(LowRankPair& pair, std::uint64_t seed) {
 
 Error refused(std::string why) { return {TrainErrc::kBadSetting, std::move(why)}; }
 
+bool is_wanted(const Module& module, const PairSettings& settings) {
+  return std::ranges::any_of(module.roles,
+                             [&](TargetRole role) { return settings.roles.contains(role); });
+}
+
 /// Why an adapter's pair cannot be trained on here; nothing where it can.
 std::optional<Error> misfit(const AdapterTarget& target, const AdapterTarget& first,
                             const Modules& modules) {
@@ -179,26 +184,48 @@ Result<TargetRole> target_role(std::string_view name) {
   return refused("targets: \"" + std::string(name) + "\" is none of q, k, v, o, gate, up, down");
 }
 
-Result<LowRankPairs> make_pairs(const TrainingProgram& program, const Architecture& architecture,
-                                const PairSettings& settings) {
+Result<PairSettings> pair_settings(std::int64_t rank, double alpha,
+                                   std::span<const std::string> targets, std::uint64_t seed) {
+  PairSettings settings;
+  settings.rank = rank;
+  settings.alpha = alpha > 0 ? alpha : 2.0 * static_cast<double>(rank);
+  settings.seed = seed;
+  for (const std::string& name : targets) {
+    const auto role = target_role(name);
+    if (!role) return role.error();
+    settings.roles.insert(*role);
+  }
+  if (!targets.empty()) return settings;
+  for (const auto& [name, role] : kRoles) settings.roles.insert(role);
+  return settings;
+}
+
+Result<void> check_pairs(const TrainingProgram& program, const PairSettings& settings) {
   if (settings.rank < 1) return refused("rank: must be 1 or more");
   if (!(std::abs(settings.alpha / static_cast<double>(settings.rank)) <=
         std::numeric_limits<float>::max()))
     return refused("alpha: alpha / rank must be a float32");
+  const Modules modules = ModuleFinder(program).find();
+  const bool has_some = std::ranges::any_of(
+      modules, [&](const auto& named) { return is_wanted(named.second, settings); });
+  if (!has_some) return refused("targets: the model has no product of these roles");
+  return {};
+}
+
+Result<LowRankPairs> make_pairs(const TrainingProgram& program, const Architecture& architecture,
+                                const PairSettings& settings) {
+  if (auto checked = check_pairs(program, settings); !checked) return checked.error();
   LowRankPairs all;
   all.rank = settings.rank;
   all.alpha = settings.alpha;
   all.by_matrix.resize(program.program.matrices.size());
   for (const auto& [name, module] : ModuleFinder(program).find()) {
-    const bool wanted = std::ranges::any_of(
-        module.roles, [&](TargetRole role) { return settings.roles.contains(role); });
-    if (wanted) {
+    if (is_wanted(module, settings)) {
       fill_at_random(add_pair(all, module, architecture), settings.seed);
     } else {
       all.other_modules.push_back(module_of(name, architecture));
     }
   }
-  if (all.pairs.empty()) return refused("targets: the model has no product of these roles");
   return all;
 }
 

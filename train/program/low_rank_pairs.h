@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +21,22 @@ enum class TargetRole : std::uint8_t { kQuery, kKey, kValue, kOutput, kGate, kUp
 /// The role called "q", "k", "v", "o", "gate", "up" or "down". kBadSetting naming the others.
 [[nodiscard]] Result<TargetRole> target_role(std::string_view name);
 
+/// The names of all roles.
+inline constexpr std::array<std::string_view, 7> kTargetNames = {"q",    "k",  "v",   "o",
+                                                                 "gate", "up", "down"};
+
 struct PairSettings {
   std::int64_t rank = 16;
   double alpha = 32;
   std::set<TargetRole> roles;
   std::uint64_t seed = 0;
 };
+
+/// Returns the settings that a user has given. An alpha of 0 is twice the rank; without targets all
+/// roles get pairs. kBadSetting naming a target.
+[[nodiscard]] Result<PairSettings> pair_settings(std::int64_t rank, double alpha,
+                                                 std::span<const std::string> targets,
+                                                 std::uint64_t seed);
 
 /// A low-rank pair that is trained (Hu et al., arXiv 2106.09685): of a matrix W [outputs, inputs]
 /// of the checkpoint, W + scale * B A.
@@ -57,6 +69,10 @@ struct LowRankPairs {
   /// All modules of the layers' products that have none.
   std::vector<std::string> other_modules;
 };
+
+/// Checks whether make_pairs() can make pairs, without the memory of pairs. kBadSetting.
+[[nodiscard]] Result<void> check_pairs(const TrainingProgram& program,
+                                       const PairSettings& settings);
 
 /// New pairs as PEFT makes them: A is uniform in +-1 / sqrt(inputs) (Kaiming's with a = sqrt(5)),
 /// by the seed and the tensor's name, and B is 0. A tensor that holds several roles gets a pair if
