@@ -312,9 +312,14 @@ void Pipeline::change_adapter(AdapterChange change, ModelDone done) {
 }
 
 void Pipeline::train(const std::shared_ptr<TrainingState>& task, ModelDone done) {
-  if (!training_) return done(Error{EngineErrc::kBadRequest, "training: " + trains_not_});
-  if (!ready()) return done(Error{EngineErrc::kNotReady, {}});
+  if (auto can = can_train(); !can) return done(std::move(can));
   training_->put(task, done);
+}
+
+Result<void> Pipeline::can_train() const {
+  if (!training_) return Error{EngineErrc::kBadRequest, "training: " + trains_not_};
+  if (!ready()) return Error{EngineErrc::kNotReady, {}};
+  return {};
 }
 
 std::shared_ptr<ActiveRequest> Pipeline::make_request(Request request,

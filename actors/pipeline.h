@@ -91,6 +91,7 @@ class Pipeline final : public RequestPort {
   [[nodiscard]] std::shared_ptr<const ServedModel> model() const override { return model_; }
   void change_adapter(AdapterChange change, ModelDone done) override;
   void train(const std::shared_ptr<TrainingState>& task, ModelDone done) override;
+  [[nodiscard]] Result<void> can_train() const override;
 
  private:
   /// Puts the actors together.

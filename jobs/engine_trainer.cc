@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "weft/actors/adapters/adapter_registry.h"
+#include "weft/actors/engine_error.h"
 #include "weft/actors/models/model_list.h"
 #include "weft/jobs/jobs_error.h"
 #include "weft/jobs/tuning/tuned_job.h"
@@ -25,11 +26,13 @@ Result<void> result_of(boost::system::error_code code, std::string detail) {
 }  // namespace
 
 Result<void> EngineTrainer::check(JobRecord& job) {
-  if (config_.training == TrainingKind::kOff)
-    return bad_model("the server does not train: training.policy is \"off\"");
+  if (const auto can = engine_.can_train(); !can) {
+    const Error& why = can.error();
+    if (why.code != EngineErrc::kBadRequest) return bad_model("is not loaded");
+    return bad_model(why.detail);
+  }
   const auto list = engine_.models();
-  if (list == nullptr || list->models.size() != 1)
-    return bad_model("a server of several models trains none of them");
+  if (list == nullptr) return bad_model("the engine does not name its model");
   const auto found = list->named(job.model);
   if (!found) return bad_model("this server has no model of that name; /v1/models lists them");
   if (!found->adapter.empty()) return bad_model("is an adapter; a job begins with a base model");
@@ -42,7 +45,7 @@ Result<void> EngineTrainer::check(JobRecord& job) {
                  "lora_rank: is more than " + std::to_string(most) +
                      ", the greatest rank of an adapter here (adapters.max_rank)"};
   }
-  return {};
+  return check_tuning(config_, job.settings);
 }
 
 /// The greatest rank for which the model's places have room.

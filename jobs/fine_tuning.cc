@@ -100,8 +100,7 @@ Result<JobRecord> FineTuning::cancel(const std::string& id, std::string_view own
   });
   if (!changed) return changed;
   runner_->stop(id);
-  discard(jobs_.folder_of(id) / "state");
-  discard(jobs_.folder_of(id) / "data.jsonl");
+  discard_training(jobs_.folder_of(id));
   return changed;
 }
 

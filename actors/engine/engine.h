@@ -194,6 +194,10 @@ class Engine {
         Initiate<TrainOp>{core_}, token, std::move(task));
   }
 
+  /// Returns the error with which async_train would refuse every task now, but for kOverloaded: the
+  /// engine cannot train, or its model is not loaded. Thread-safe; does not wait.
+  [[nodiscard]] Result<void> can_train() const { return core_->port().can_train(); }
+
   /// The adapters that requests of a model ("": the first) can name now, but for those of
   /// Config::adapters_folder that none has named yet. Thread-safe.
   [[nodiscard]] std::vector<AdapterInfo> adapters(std::string_view model = {}) const;

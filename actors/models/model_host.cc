@@ -259,26 +259,32 @@ void ModelHost::change_adapter(AdapterChange change, ModelDone done) {
                        });
 }
 
+/// Returns the port of the only model, which stays as long as `mine`; or why that model is not
+/// trained now.
+Result<RequestPort*> ModelHost::trained_port(Gate::Holder& mine) const {
+  if (slots_.size() > 1) return RequestPort::can_train().error();
+  const std::scoped_lock lock(mutex_);
+  const Slot& slot = slots_.front();
+  if (stop_.stop_requested()) return Error{EngineErrc::kStopping, {}};
+  if (slot.state != ModelState::kLoaded)
+    return Error{why_not_loaded(slot.state), "model: " + slot.config.name};
+  mine = slot.running->gate.try_enter();
+  return slot.running->port.get();
+}
+
 /// The task does not keep the model in memory: its end ends the task.
 void ModelHost::train(const std::shared_ptr<TrainingState>& task, ModelDone done) {
-  if (slots_.size() > 1) return RequestPort::train(task, std::move(done));
   Gate::Holder mine;  // the pipeline stays until the call returns
-  RequestPort* port = nullptr;
-  std::optional<Error> refusal;
-  {
-    const std::scoped_lock lock(mutex_);
-    Slot& slot = slots_.front();
-    if (stop_.stop_requested()) {
-      refusal = Error{EngineErrc::kStopping, {}};
-    } else if (slot.state == ModelState::kLoaded) {
-      mine = slot.running->gate.try_enter();
-      port = slot.running->port.get();
-    } else {
-      refusal = Error{why_not_loaded(slot.state), "model: " + slot.config.name};
-    }
-  }
-  if (refusal) return done(*std::move(refusal));
-  port->train(task, std::move(done));
+  const auto port = trained_port(mine);
+  if (!port) return done(port.error());
+  (*port)->train(task, std::move(done));
+}
+
+Result<void> ModelHost::can_train() const {
+  Gate::Holder mine;
+  const auto port = trained_port(mine);
+  if (!port) return port.error();
+  return (*port)->can_train();
 }
 
 /// Orders a model to be loaded or unloaded; `done` is called then. Throws without memory, before

@@ -90,6 +90,7 @@ class ModelHost final : public RequestPort {
   void change_adapter(AdapterChange change, ModelDone done) override;
   /// Trains the model of a host that has one alone.
   void train(const std::shared_ptr<TrainingState>& task, ModelDone done) override;
+  [[nodiscard]] Result<void> can_train() const override;
   /// Whether any model serves, or may be loaded.
   [[nodiscard]] bool ready() const noexcept override;
   /// Whether every loaded model is full, and no other model would be loaded for a request.
@@ -109,6 +110,8 @@ class ModelHost final : public RequestPort {
   struct Room;
   /// Counts pipelines that stop, and calls a function after the last one.
   class StopCount;
+
+  [[nodiscard]] Result<RequestPort*> trained_port(Gate::Holder& mine) const;
 
   // Called under mutex_.
   [[nodiscard]] Slot* find(std::string_view name) noexcept;

@@ -106,9 +106,14 @@ class RequestPort {
   }
   /// Begins a training task; Engine::async_train has the errors.
   virtual void train(const std::shared_ptr<TrainingState>& /*task*/, ModelDone done) {
-    done(Error{EngineErrc::kBadRequest, "training: an engine of several models does not train"});
+    done(can_train());
   }
   // NOLINTEND(performance-unnecessary-value-param)
+  /// Returns the error with which train() would refuse every task now; Engine::can_train has the
+  /// errors.
+  [[nodiscard]] virtual Result<void> can_train() const {
+    return Error{EngineErrc::kBadRequest, "training: an engine of several models does not train"};
+  }
   /// Whether it can serve: no actor that it needs has failed permanently.
   [[nodiscard]] virtual bool ready() const noexcept = 0;
   /// Whether any request would be refused with kOverloaded now. Takes next to no

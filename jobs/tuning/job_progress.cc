@@ -5,7 +5,6 @@ namespace weft {
 void JobProgress::note(const StepReport& step, std::optional<StateToSave> state) {
   {
     const std::scoped_lock lock(mutex_);
-    if (news_.steps.size() == kMostWaiting) news_.steps.erase(news_.steps.begin());
     news_.steps.push_back(step);
     if (state) news_.state = std::move(state);
   }

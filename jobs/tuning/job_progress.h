@@ -1,7 +1,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -22,13 +21,10 @@ struct StateToSave {
 };
 
 /// Passes steps and states from the thread that trains a job to the runner's thread. The training
-/// thread never waits for the runner: of states that the runner has not taken only the newest is
-/// kept, and of steps only the newest kMostWaiting. Thread-safe.
+/// thread never waits for the runner. Of states that the runner has not taken only the newest is
+/// kept. All steps are kept: a job has at most kMostJobSteps. Thread-safe.
 class JobProgress {
  public:
-  /// The most steps that wait. The runner is this far behind only if its disk has stalled.
-  static constexpr std::size_t kMostWaiting = 100'000;
-
   /// A state is wanted every `every` steps.
   explicit JobProgress(std::int64_t every) noexcept : every_(every) {}
 

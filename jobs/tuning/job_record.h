@@ -30,6 +30,9 @@ enum class JobStatus : std::uint8_t {
 /// Whether the job will never run again.
 [[nodiscard]] bool is_over(JobStatus status) noexcept;
 
+/// The most steps of a job, which bound its metrics: a line of at most some 70 bytes each.
+inline constexpr std::int64_t kMostJobSteps = 100'000;
+
 /// How a job trains. Empty fields ("auto") are chosen when the data has been read.
 struct JobSettings {
   std::optional<std::int64_t> epochs{};

@@ -10,6 +10,7 @@
 
 #include "weft/actors/engine_error.h"
 #include "weft/core/background.h"
+#include "weft/core/io/file.h"
 #include "weft/core/io/output.h"
 #include "weft/core/thread.h"
 #include "weft/core/time/unix_time.h"
@@ -88,8 +89,11 @@ void JobRunner::wake() {
 }
 
 void JobRunner::stop(const std::string& id) {
-  const std::scoped_lock lock(mutex_);
-  if (current_ && current_->id == id) stop_locked();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (current_ && current_->id == id) stop_locked();
+  }
+  changed_.notify_all();  // it may wait for its disk
 }
 
 void JobRunner::stop_locked() const {
@@ -186,13 +190,41 @@ void JobRunner::queue_again(const std::string& id) const {
   });
 }
 
+Result<void> JobRunner::patiently(Run& run, const std::function<Result<void>()>& write) {
+  for (bool is_first = true;; is_first = false) {
+    auto done = write();
+    const bool may_wait = !done && done.error().code == FileErrc::kCannotWrite;
+    if (may_wait && wait_for_room(run, done.error(), is_first)) continue;
+    if (done && !is_first) {
+      jobs_.note(run.job.id, [](JobRecord& job) {
+        job.add_event({.text = "The server's disk has room again; the job goes on"});
+      });
+    }
+    return done;
+  }
+}
+
+/// Returns false if the job was stopped instead.
+bool JobRunner::wait_for_room(Run& run, const Error& why, bool is_first) {
+  if (run.stop.stop_requested()) return false;
+  if (is_first) {
+    tell(run.job.id + ": waits until it can write: " + to_string(why));
+    jobs_.note(run.job.id, [](JobRecord& job) {
+      job.add_event({.level = "warn",
+                     .text = "The server's disk takes no more; the job waits, and loses nothing"});
+    });
+  }
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, options_.retry_after, [&] { return run.stop.stop_requested(); });
+}
+
 Result<void> JobRunner::prepare(Run& run) {
   auto prepared = trainer_.prepare(run.job, run.data, run.stop);
   if (!prepared) return prepared.error();
   run.prepared = *std::move(prepared);
   if (auto restored = restore(run); !restored) return restored;
   const JobPlan& plan = run.prepared.plan;
-  const auto running = jobs_.change(run.job.id, [&](JobRecord& job) -> Result<void> {
+  const auto begin = [&](JobRecord& job) -> Result<void> {
     if (job.status != JobStatus::kValidating) return stopped();
     job.status = JobStatus::kRunning;
     job.settings.epochs = plan.epochs;
@@ -208,13 +240,12 @@ Result<void> JobRunner::prepare(Run& run) {
     }
     job.add_event({.text = "Files validated, moving job to running state"});
     return {};
-  });
-  if (!running) return running.error();
-  return {};
+  };
+  return patiently(run, [&] { return jobs_.change_only(run.job.id, begin); });
 }
 
 /// Goes on from the state that an earlier run has left.
-Result<void> JobRunner::restore(Run& run) const {
+Result<void> JobRunner::restore(Run& run) {
   JobWork& work = *run.prepared.work;
   std::error_code missing;
   std::string warning;
@@ -224,12 +255,18 @@ Result<void> JobRunner::restore(Run& run) const {
     if (!restored) warning = "The saved state is of other data or another model; begun again";
   }
   run.first_step = work.iterations_done();
-  const auto left = run.metrics.cut(run.first_step);
-  if (!left) return left.error();
-  run.loss = left->loss;
+  MetricsFile::Left left;
+  const auto cut = [&]() -> Result<void> {
+    const auto kept = run.metrics.cut(run.first_step);
+    if (!kept) return kept.error();
+    left = *kept;
+    return {};
+  };
+  if (auto done = patiently(run, cut); !done) return done;
+  run.loss = left.loss;
   jobs_.note(run.job.id, [&](JobRecord& job) {
     job.steps_done = run.first_step;
-    job.trained_tokens = left->tokens;
+    job.trained_tokens = left.tokens;
     std::erase_if(job.events, [&](const JobEvent& event) { return event.step > run.first_step; });
     if (!warning.empty()) job.add_event({.level = "warn", .text = warning});
     if (run.first_step > 0)
@@ -315,11 +352,11 @@ Result<void> JobRunner::complete(Run& run) {
   const std::string name = tuned_model_name(run.job);
   const StateToSave last{work.iterations_done(),
                          [&work](const fs::path& path) { return work.save(path); }};
-  if (auto done = save(run, last); !done) return done;
-  if (auto done = write_adapter(run); !done) return done;
+  if (auto done = patiently(run, [&] { return save(run, last); }); !done) return done;
+  if (auto done = patiently(run, [&] { return write_adapter(run); }); !done) return done;
   if (auto done = trainer_.serve(run.job.model, name, run.adapter); !done) return done;
-  const std::string results = keep_metrics(run);
-  const auto changed = jobs_.change(run.job.id, [&](JobRecord& job) -> Result<void> {
+  std::string results;
+  const auto succeed = [&](JobRecord& job) -> Result<void> {
     if (job.status != JobStatus::kRunning) return stopped();
     job.status = JobStatus::kSucceeded;
     job.finished = unix_time();
@@ -328,14 +365,15 @@ Result<void> JobRunner::complete(Run& run) {
     job.add_event({.text = "New fine-tuned model created: " + name});
     job.add_event({.text = "The job has successfully completed"});
     return {};
-  });
-  if (!changed) {
+  };
+  auto done = patiently(run, [&] { return keep_metrics(run, results); });
+  if (done) done = patiently(run, [&] { return jobs_.change_only(run.job.id, succeed); });
+  if (!done) {
     static_cast<void>(trainer_.stop_serving(run.job.model, name));
     if (!results.empty()) static_cast<void>(files_.erase(results, run.job.owner));
-    return changed.error();
+    return done;
   }
-  discard(run.state);
-  discard(run.data);
+  discard_training(run.folder);
   return {};
 }
 
@@ -348,26 +386,24 @@ Result<void> JobRunner::write_adapter(Run& run) const {
   return draft->finish();
 }
 
-/// Keeps the metrics as a file of the job's owner; returns its id, or nothing where there is no
-/// room for it.
-std::string JobRunner::keep_metrics(Run& run) const {
+/// Keeps the metrics as a file of the job's owner, which may have no room for it.
+Result<void> JobRunner::keep_metrics(Run& run, std::string& file) const {
   const auto text = run.metrics.text();
   if (!text) return {};
   const auto kept = files_.add({.owner = run.job.owner,
                                 .name = "step_metrics.csv",
                                 .purpose = std::string(kFineTuneResultsPurpose)},
                                *text);
-  if (kept) return kept->id;
-  tell(run.job.id + ": its metrics are not kept: " + to_string(kept.error()));
-  return {};
+  if (kept) file = kept->id;
+  if (kept || kept.error().code == JobsErrc::kFull) return {};
+  return kept.error();
 }
 
 void JobRunner::end_early(Run& run, const Error& why) {
   const auto job = jobs_.find(run.job.id, run.job.owner);
   if (!job) return;
   if (job->status == JobStatus::kCancelled) {
-    discard(run.state);
-    discard(run.data);
+    discard_training(run.folder);
     discard(run.adapter);
     return;
   }
@@ -417,8 +453,7 @@ void JobRunner::fail(Run& run, const Error& why) {
     jobs_.note(run.job.id, fail);
     return tell(run.job.id + ": " + to_string(changed.error()));
   }
-  discard(run.state);
-  discard(run.data);
+  discard_training(run.folder);
 }
 
 }  // namespace weft

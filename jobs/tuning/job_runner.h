@@ -28,12 +28,14 @@ namespace weft {
 /// step they report to the runner without waiting for it.
 ///
 /// The running job stops when its record says that it is cancelled or paused and stop() was called,
-/// and when the runner ends. Its state is saved then, and only a part of a step is lost.
+/// and when the runner ends. Its state is saved then, and only a part of a step is lost. A disk
+/// without room does not end a job: the job waits, with all that it has trained, and writes again.
 class JobRunner {
  public:
   struct Options {
     std::int64_t checkpoint_steps = 50;
-    /// How long a job waits for an engine that does not train now, as its model is not loaded.
+    /// How long a job waits for an engine that does not train now, as its model is not loaded, or
+    /// for a disk that had no room.
     std::chrono::milliseconds retry_after{10'000};
     /// Gets messages for the server's operator, on the runner's thread; may be empty.
     std::function<void(const std::string& what)> notice{};
@@ -70,15 +72,18 @@ class JobRunner {
   [[nodiscard]] std::optional<JobRecord> wait_for_job();
 
   void run(const JobRecord& job);
+  /// Calls `write` until it does not return kCannotWrite, or the job is stopped.
+  [[nodiscard]] Result<void> patiently(Run& run, const std::function<Result<void>()>& write);
+  [[nodiscard]] bool wait_for_room(Run& run, const Error& why, bool is_first);
   [[nodiscard]] Result<void> prepare(Run& run);
-  [[nodiscard]] Result<void> restore(Run& run) const;
+  [[nodiscard]] Result<void> restore(Run& run);
   [[nodiscard]] Result<void> train(Run& run);
   [[nodiscard]] Result<void> follow(Run& run) const;
   void note(Run& run, const std::vector<StepReport>& steps) const;
   [[nodiscard]] Result<void> save(Run& run, const StateToSave& state) const;
   [[nodiscard]] Result<void> complete(Run& run);
   [[nodiscard]] Result<void> write_adapter(Run& run) const;
-  [[nodiscard]] std::string keep_metrics(Run& run) const;
+  [[nodiscard]] Result<void> keep_metrics(Run& run, std::string& file) const;
   void end_early(Run& run, const Error& why);
   void interrupt(Run& run);
   void queue_again(const std::string& id) const;

@@ -38,8 +38,7 @@ Result<JobRecord> read_job(const fs::path& folder) {
 /// Removes what an ended process had no time to remove behind a change of the record.
 void discard_leavings(const fs::path& folder, const JobRecord& job) {
   if (!is_over(job.status)) return;
-  discard(folder / "state");
-  discard(folder / "data.jsonl");
+  discard_training(folder);
   if (job.fine_tuned_model.empty() || job.model_is_deleted) discard(folder / "adapter");
 }
 
@@ -54,6 +53,10 @@ Result<void> add_link(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+void discard_training(const fs::path& folder) noexcept {
+  for (const char* const name : {"data.jsonl", "state", "metrics.csv"}) discard(folder / name);
+}
 
 JobStore::JobStore(JobStore&& other) noexcept
     : folder_(other.folder_),
@@ -177,6 +180,12 @@ Result<JobRecord> JobStore::change(const std::string& id, const Change& change) 
     return written.error();
   put(*job);
   return job;
+}
+
+Result<void> JobStore::change_only(const std::string& id, const Change& change) {
+  auto changed = this->change(id, change);
+  if (!changed) return changed.error();
+  return {};
 }
 
 void JobStore::note(const std::string& id, const std::function<void(JobRecord& job)>& change) {

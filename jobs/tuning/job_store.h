@@ -16,6 +16,9 @@
 
 namespace weft {
 
+/// Removes from a job's folder what only its training needs: data, state and metrics.
+void discard_training(const std::filesystem::path& folder) noexcept;
+
 /// Fine-tuning jobs, each in a folder of its own:
 ///
 ///   job.json     the record
@@ -53,6 +56,8 @@ class JobStore {
   /// error, nothing changes. kNoSuchJob; FileErrc: the record is unchanged.
   using Change = std::function<Result<void>(JobRecord& job)>;
   [[nodiscard]] Result<JobRecord> change(const std::string& id, const Change& change);
+  /// The same without the record.
+  [[nodiscard]] Result<void> change_only(const std::string& id, const Change& change);
   /// Changes a record in memory, after a running change(); the next change() writes it.
   void note(const std::string& id, const std::function<void(JobRecord& job)>& change);
 

@@ -24,8 +24,8 @@ class JobTrainer {
   /// Checks a new job as far as this is possible at once, and replaces its model's name by the
   /// engine's name for the model. kBadJob.
   [[nodiscard]] virtual Result<void> check(JobRecord& job) = 0;
-  /// Reads the data and loads the model; blocks. TrainErrc; kBadJob; errors of the files. A stop
-  /// ends it half-way, with any error.
+  /// Reads the data and loads the model; blocks. The work has at most kMostJobSteps. TrainErrc;
+  /// kBadJob; errors of the files. A stop ends it half-way, with any error.
   [[nodiscard]] virtual Result<PreparedJob> prepare(const JobRecord& job,
                                                     const std::filesystem::path& data,
                                                     const std::stop_token& stop) = 0;

@@ -4,15 +4,19 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/gpu/load_progress.h"
+#include "weft/jobs/jobs_error.h"
 #include "weft/model/open_model.h"
 #include "weft/train/data/adapter_writer.h"
 #include "weft/train/data/batch_plan.h"
 #include "weft/train/data/examples.h"
 #include "weft/train/program/low_rank_pairs.h"
 #include "weft/train/step/optimizer.h"
+#include "weft/train/train_error.h"
 #include "weft/train/tuning_job.h"
 #include "weft/train/tuning_setup.h"
 #include "weft/train/tuning_work.h"
@@ -88,16 +92,44 @@ Result<TuningSetup> setup_of(const Config& config, const JobRecord& job,
     OptimizerSettings optimizer;
     optimizer.rate = kStandardRate * plan.rate_multiplier;
     optimizer.steps = plan.epochs * batches.steps_of_epoch();
+    if (optimizer.steps > kMostJobSteps) {
+      return Error{JobsErrc::kBadJob, "n_epochs: gives " + std::to_string(optimizer.steps) +
+                                          " steps, and a job has at most " +
+                                          std::to_string(kMostJobSteps)};
+    }
     return optimizer;
   };
   return setup;
 }
 
+Result<OpenedModel> open_base(const Config& config) {
+  return open_model(config.model, config.spec, config.weights, config.adapter);
+}
+
+/// Returns a refusal of train/ as that of the request's field.
+Error refusal(std::string_view field, const Error& why) {
+  const bool is_own = why.code == TrainErrc::kCannotTrain || why.code == TrainErrc::kBadSetting;
+  if (!is_own) return why;
+  return {JobsErrc::kBadJob, std::string(field) + ": cannot be trained: " + why.detail};
+}
+
 }  // namespace
+
+Result<void> check_tuning(const Config& config, const JobSettings& settings) {
+  const auto model = open_base(config);
+  if (!model) return model.error();
+  const auto training = trainable_program(*model);
+  if (!training) return refusal("model", training.error());
+  const auto pairs = pair_settings(settings.rank, settings.alpha, settings.targets, settings.seed);
+  if (!pairs) return refusal("lora_target_modules", pairs.error());
+  if (const auto checked = check_pairs(*training, *pairs); !checked)
+    return refusal("lora_target_modules", checked.error());
+  return {};
+}
 
 Result<PreparedJob> prepare_tuning(const Config& config, const JobRecord& job,
                                    const std::filesystem::path& data, const std::stop_token& stop) {
-  const auto model = open_model(config.model, config.spec, config.weights, config.adapter);
+  const auto model = open_base(config);
   if (!model) return model.error();
   JobPlan plan;
   auto setup = setup_of(config, job, data, plan);

@@ -144,10 +144,34 @@ TEST_F(EngineTrainerTest, RefusesWhatShowsAtOnce) {
   job = request();
   job.model = "another";
   EXPECT_THAT(tuning->create(job).error().detail, HasSubstr("model: this server has no model"));
+  engine->async_unload("demo", asio::use_future).get();
+  EXPECT_THAT(tuning->create(request()).error().detail, HasSubstr("model: is not loaded"));
   stop();
   config.training = TrainingKind::kOff;
   start();
   EXPECT_THAT(tuning->create(request()).error().detail, HasSubstr("training.policy is \"off\""));
+}
+
+TEST_F(EngineTrainerTest, AModelWithABlockThatHasNoGradientIsRefusedWithTheJob) {
+  config.model = source_path("tests/model/data/goldens/bloom");
+  config.max_context = 64;
+  start();
+  EXPECT_THAT(tuning->create(request()).error().detail,
+              HasSubstr("model: cannot be trained: 0.attention.alibi: has no gradient here"));
+  EXPECT_TRUE(tuning->jobs("").empty());
+}
+
+TEST_F(EngineTrainerTest, AJobOfTooManyStepsFailsByTheFieldThatGivesThem) {
+  start();
+  std::string data;
+  for (int i = 0; i < 101; ++i) data += "{\"text\":\"a\"}\n";
+  JobRecord job = request(data);
+  job.settings.batch = 1;
+  job.settings.epochs = 1'000;
+  const JobRecord failed = ended(tuning->create(job).value().id);
+  ASSERT_EQ(failed.status, JobStatus::kFailed);
+  EXPECT_EQ(failed.failure->param, "n_epochs");
+  EXPECT_THAT(failed.failure->message, HasSubstr("gives 101000 steps"));
 }
 
 }  // namespace

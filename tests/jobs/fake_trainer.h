@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -35,6 +36,7 @@ struct FakeJobs {
   std::optional<Error> away{};  ///< the engine refuses the next task so
   std::optional<Error> serve_error{};
   std::optional<Error> stop_error{};  ///< of the next stop_serving()
+  std::atomic<int> full_disk{0};      ///< how often an adapter cannot be written
 
   void note(std::int64_t step) {
     const std::scoped_lock lock(mutex);
@@ -89,6 +91,10 @@ class FakeJob final : public JobWork {
   }
   [[nodiscard]] Result<void> write_adapter(const std::filesystem::path& folder,
                                            const std::string& base) override {
+    if (training_.full_disk > 0) {
+      --training_.full_disk;
+      return Error{FileErrc::kCannotWrite, "(No space left on device)"};
+    }
     std::ofstream(folder / "adapter") << base << ' ' << done_;
     return {};
   }

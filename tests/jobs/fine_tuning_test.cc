@@ -100,6 +100,7 @@ TEST_F(FineTuningTest, AJobBecomesAModelThatIsServed) {
   EXPECT_EQ(read_text_file(place(id) / "adapter" / "adapter", kAnySize).value(), "base 6");
   EXPECT_TRUE(comes_true([&] { return !fs::exists(place(id) / "state"); }));
   EXPECT_TRUE(comes_true([&] { return !fs::exists(place(id) / "data.jsonl"); }));
+  EXPECT_TRUE(comes_true([&] { return !fs::exists(place(id) / "metrics.csv"); }));
   EXPECT_EQ(done.events.back().text, "The job has successfully completed");
 }
 
@@ -332,6 +333,56 @@ TEST_F(FineTuningTest, AJobWaitsForAnEngineThatIsAway) {
   }
   EXPECT_FALSE(jobs.away) << "it was asked";
   EXPECT_THAT(jobs.steps_that_ran(), ElementsAre(1, 2, 3, 4, 5, 6));
+}
+
+TEST_F(FineTuningTest, AFullDiskBehindTheLastStepDelaysAJobAndLosesNothing) {
+  FileStore files = FileStore::open(temp.path() / "files", {1000, 1000, 10}).value();
+  JobStore store = JobStore::open(temp.path() / "jobs", 10).value();
+  FakeTrainer trainer(jobs);
+  jobs.full_disk = 3;
+  const std::string id = store.add({.owner = "ann", .model = "base"}, temp.write("data", "x"))->id;
+  const fs::path record = store.folder_of(id) / "job.json";
+  // Behind the last step its record cannot be written either.
+  jobs.before_step = [&](std::int64_t step) {
+    if (step != jobs.steps) return;
+    fs::remove(record);
+    fs::create_directories(record / "x");
+  };
+  const auto events = [&](std::string_view text) {
+    return std::ranges::count_if(store.find(id, "ann")->events, [&](const JobEvent& event) {
+      return event.text.find(text) != std::string::npos;
+    });
+  };
+  {
+    const JobRunner runner(store, files, trainer, {.retry_after = std::chrono::milliseconds(1)});
+    EXPECT_TRUE(comes_true([&] { return events("takes no more") == 1; }));
+    EXPECT_EQ(store.find(id, "ann")->status, JobStatus::kRunning);
+    fs::remove_all(record);
+    EXPECT_TRUE(comes_true([&] { return store.find(id, "ann")->status == JobStatus::kSucceeded; }));
+  }
+  EXPECT_THAT(jobs.steps_that_ran(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(jobs.full_disk, 0);
+  EXPECT_EQ(events("takes no more"), 2) << "once for the record, once for the adapter";
+  EXPECT_EQ(events("has room again"), 2);
+}
+
+TEST_F(FineTuningTest, AJobThatWaitsForItsDiskCanBePausedAndResumed) {
+  jobs.full_disk = 1'000'000;
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(comes_true([&] { return !job(id).events.empty() && jobs.full_disk < 1'000'000; }));
+  ASSERT_TRUE(tuning->pause(id, "ann"));
+  jobs.full_disk = 0;
+  ASSERT_TRUE(tuning->resume(id, "ann"));
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  EXPECT_THAT(jobs.steps_that_ran(), ElementsAre(1, 2, 3, 4, 5, 6)) << "the state was kept";
+  EXPECT_EQ(metrics(id), all_steps());
+  jobs.full_disk = 1'000'000;
+  const std::string other = create();
+  ASSERT_TRUE(comes_true([&] { return jobs.full_disk < 1'000'000; }));
+  ASSERT_TRUE(tuning->cancel(other, "ann"));
+  tuning.reset();
+  EXPECT_FALSE(fs::exists(place(other) / "state"));
 }
 
 TEST_F(FineTuningTest, AJobWhoseRecordCannotBeWrittenIsNotStuck) {

@@ -166,14 +166,26 @@ TEST(EngineTrainingTaskTest, AShutdownEndsTheTaskAndADrainDoesNot) {
 }
 
 /// Returns the error with which an engine of several models, or of one, refuses a task or ends it.
+/// The engine must have said so before.
 boost::system::error_code refusal_of(Engine& engine) {
+  const auto can = engine.can_train();
+  const auto expected = can ? boost::system::error_code() : can.error().code;
   const TrainingTask task(std::make_shared<FakeTraining>(FakeTraining::Options{}));
   try {
     engine.async_train(task, asio::use_future).get();
   } catch (const boost::system::system_error& error) {
+    EXPECT_EQ(error.code(), expected);
     return error.code();
   }
+  EXPECT_TRUE(can);
   return {};
+}
+
+TEST(EngineTrainingTaskTest, AnEngineSaysByItselfWhyItCannotTrain) {
+  Application application;
+  Engine engine(application.executor(), config_of(TrainingKind::kOff));
+  EXPECT_EQ(refusal_of(engine), EngineErrc::kBadRequest);
+  EXPECT_EQ(engine.can_train().error().detail, "training: training.policy is \"off\"");
 }
 
 TEST(EngineTrainingTaskTest, AnEngineThatKnowsItsOneModelByNameTrainsItWhileItIsLoaded) {
