@@ -91,6 +91,11 @@ Result<void> EngineTrainer::serve(const std::string& model, const std::string& n
   return loaded.get();
 }
 
+bool EngineTrainer::serves(const std::string& name) const {
+  const auto list = engine_.models();
+  return list != nullptr && list->named(name).has_value();
+}
+
 Result<void> EngineTrainer::stop_serving(const std::string& model, const std::string& name) {
   auto promise = std::make_shared<std::promise<Result<void>>>();
   auto unloaded = promise->get_future();

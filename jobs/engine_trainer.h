@@ -26,6 +26,7 @@ class EngineTrainer final : public JobTrainer {
   void train(const TrainingTask& task, Done done) override;
   [[nodiscard]] Result<void> serve(const std::string& model, const std::string& name,
                                    const std::filesystem::path& adapter) override;
+  [[nodiscard]] bool serves(const std::string& name) const override;
   [[nodiscard]] Result<void> stop_serving(const std::string& model,
                                           const std::string& name) override;
 

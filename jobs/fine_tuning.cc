@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "weft/actors/engine_error.h"
 #include "weft/config/adapters_text.h"
 #include "weft/core/time/unix_time.h"
 #include "weft/jobs/folder_entries.h"
@@ -28,8 +27,10 @@ FineTuning::FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
     : lock_(std::move(lock)),
       files_(std::move(files)),
       jobs_(std::move(jobs)),
-      trainer_(std::move(trainer)) {
-  serve_models(options.notice);
+      trainer_(std::move(trainer)),
+      models_(jobs_, *trainer_, options.notice) {
+  models_.serve_all();
+  options.on_model = [this](const JobRecord& job) { models_.on_new_model(job); };
   runner_.emplace(jobs_, files_, *trainer_, std::move(options));
 }
 
@@ -52,16 +53,6 @@ Result<std::unique_ptr<FineTuning>> FineTuning::open(const Config& config,
   return std::unique_ptr<FineTuning>(new FineTuning(*std::move(lock), *std::move(files),
                                                     *std::move(jobs), std::move(trainer),
                                                     std::move(options)));
-}
-
-void FineTuning::serve_models(const Notice& notice) {
-  for (const JobRecord& job : jobs_.all()) {
-    if (job.fine_tuned_model.empty() || job.model_is_deleted) continue;
-    const auto served =
-        trainer_->serve(job.model, job.fine_tuned_model, jobs_.folder_of(job.id) / "adapter");
-    if (!served && notice)
-      notice("fine-tuning: " + job.fine_tuned_model + ": " + to_string(served.error()));
-  }
 }
 
 Result<JobRecord> FineTuning::create(JobRecord job) {
@@ -129,17 +120,7 @@ Result<JobRecord> FineTuning::resume(const std::string& id, std::string_view own
 Result<void> FineTuning::delete_model(std::string_view name, std::string_view owner) {
   for (const JobRecord& job : jobs_.list(owner)) {
     if (job.fine_tuned_model != name || job.model_is_deleted) continue;
-    // An admin may have unloaded it, or its base; but a busy engine still serves it.
-    const auto stopped = trainer_->stop_serving(job.model, job.fine_tuned_model);
-    if (!stopped && stopped.error().code == EngineErrc::kOverloaded) return stopped.error();
-    const auto changed = jobs_.change(job.id, [](JobRecord& record) -> Result<void> {
-      if (record.model_is_deleted) return Error{JobsErrc::kNoSuchJob, record.fine_tuned_model};
-      record.model_is_deleted = true;
-      return {};
-    });
-    if (!changed) return changed.error();
-    discard(jobs_.folder_of(job.id) / "adapter");
-    return {};
+    return models_.remove(job);
   }
   return Error{JobsErrc::kNoSuchJob, std::string(name)};
 }

@@ -15,12 +15,13 @@
 #include "weft/jobs/tuning/job_runner.h"
 #include "weft/jobs/tuning/job_store.h"
 #include "weft/jobs/tuning/job_trainer.h"
+#include "weft/jobs/tuning/tuned_models.h"
 
 namespace weft {
 
 /// Fine-tuning for the clients of a server: their files and jobs, in a folder that one process has
 /// at a time. An owner never sees files or jobs of another owner. Thread-safe; all functions but
-/// job() and jobs() may wait for the disk.
+/// stop(), on_base_loaded(), job() and jobs() may wait for the disk.
 class FineTuning {
  public:
   /// Gets messages for the server's operator, on any thread.
@@ -40,6 +41,10 @@ class FineTuning {
   /// Stops the running job, and begins no other: queued jobs wait for the next start. Does not
   /// wait.
   void stop() { runner_->end(); }
+
+  /// The engine has loaded a model, which has lost its adapters since it was unloaded. The models
+  /// of its jobs are served again soon. Any thread; does not wait.
+  void on_base_loaded(const std::string& model) { models_.on_base_loaded(model); }
 
   [[nodiscard]] FileStore& files() noexcept { return files_; }
 
@@ -67,7 +72,6 @@ class FineTuning {
   FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
              std::unique_ptr<JobTrainer> trainer, JobRunner::Options options);
 
-  void serve_models(const Notice& notice);
   [[nodiscard]] Result<JobRecord> change(const std::string& id, std::string_view owner,
                                          const JobStore::Change& change);
 
@@ -75,6 +79,7 @@ class FineTuning {
   FileStore files_;
   JobStore jobs_;
   const std::unique_ptr<JobTrainer> trainer_;
+  TunedModels models_;
   std::optional<JobRunner> runner_;  // last, since it uses the others
 };
 

@@ -143,7 +143,14 @@ Result<Serving::Loaded> Serving::make_engine(ModelHostOptions options) {
 void Serving::on_change(const ModelInfo& model, std::size_t loaded) {
   if (loading_.stop_requested()) return;
   const std::string name = "model " + model.name + ": ";
-  if (model.state == ModelState::kLoaded) return tell_of_loaded(model);
+  if (model.state == ModelState::kLoaded) {
+    tell_of_loaded(model);
+    // This thread is the host's, and fine-tuning will call the host.
+    boost::asio::post(io_, [this, name = model.name] {
+      if (fine_tuning_ != nullptr) fine_tuning_->on_base_loaded(name);
+    });
+    return;
+  }
   if (model.state != ModelState::kFailed) {
     if (models_.models.size() > 1) log_->info(name + std::string(to_string(model.state)));
     return_free_memory();  // returns the memory of the model

@@ -373,6 +373,7 @@ Result<void> JobRunner::complete(Run& run) {
     if (!results.empty()) static_cast<void>(files_.erase(results, run.job.owner));
     return done;
   }
+  if (options_.on_model) options_.on_model(run.job);
   discard_training(run.folder);
   return {};
 }

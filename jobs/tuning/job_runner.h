@@ -39,6 +39,8 @@ class JobRunner {
     std::chrono::milliseconds retry_after{10'000};
     /// Gets messages for the server's operator, on the runner's thread; may be empty.
     std::function<void(const std::string& what)> notice{};
+    /// Called when a job's record names its model, on the runner's thread; may be empty.
+    std::function<void(const JobRecord& job)> on_model{};
   };
 
   /// All arguments must outlive the runner.

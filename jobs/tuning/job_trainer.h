@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// The functions of an engine that jobs need. check() and stop_serving() are thread-safe; one
-/// thread at a time calls the other functions.
+/// The functions of an engine that jobs need. One thread at a time calls prepare() and train(); the
+/// others are thread-safe.
 class JobTrainer {
  public:
   JobTrainer() = default;
@@ -35,6 +35,8 @@ class JobTrainer {
   /// Lets requests name the adapter; blocks. Errors of Engine::async_load_adapter.
   [[nodiscard]] virtual Result<void> serve(const std::string& model, const std::string& name,
                                            const std::filesystem::path& adapter) = 0;
+  /// Whether requests can name the adapter now.
+  [[nodiscard]] virtual bool serves(const std::string& name) const = 0;
   /// Removes the adapter's name; blocks.
   [[nodiscard]] virtual Result<void> stop_serving(const std::string& model,
                                                   const std::string& name) = 0;

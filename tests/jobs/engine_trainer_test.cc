@@ -125,6 +125,19 @@ TEST_F(EngineTrainerTest, AJobThatAServerStopsAndContinuesHasTheBitsOfOneThatRun
   EXPECT_TRUE(engine->models()->named(done.fine_tuned_model)) << "it is served again";
 }
 
+TEST_F(EngineTrainerTest, AModelIsServedAgainWhenItsBaseComesBack) {
+  start();
+  const std::string id = tuning->create(request()).value().id;
+  const JobRecord done = ended(id);
+  ASSERT_EQ(done.status, JobStatus::kSucceeded);
+  engine->async_unload("demo", asio::use_future).get();
+  EXPECT_FALSE(engine->models()->named(done.fine_tuned_model));
+  engine->async_load("demo", asio::use_future).get();
+  tuning->on_base_loaded("demo");
+  EXPECT_TRUE(
+      comes_true([&] { return engine->models()->named(done.fine_tuned_model).has_value(); }));
+}
+
 TEST_F(EngineTrainerTest, AMistakeThatTokensAloneShowIsNamedByItsLine) {
   start();
   const std::string data =

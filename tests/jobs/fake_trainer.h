@@ -35,8 +35,9 @@ struct FakeJobs {
   std::optional<Error> check_error{};
   std::optional<Error> away{};  ///< the engine refuses the next task so
   std::optional<Error> serve_error{};
-  std::optional<Error> stop_error{};  ///< of the next stop_serving()
-  std::atomic<int> full_disk{0};      ///< how often an adapter cannot be written
+  std::function<void()> behind_serve{};  ///< called at the end of the next serve()
+  std::optional<Error> stop_error{};     ///< of the next stop_serving()
+  std::atomic<int> full_disk{0};         ///< how often an adapter cannot be written
 
   void note(std::int64_t step) {
     const std::scoped_lock lock(mutex);
@@ -49,6 +50,11 @@ struct FakeJobs {
   std::set<std::string> served_names() {
     const std::scoped_lock lock(mutex);
     return served;
+  }
+  /// As an engine whose base is unloaded.
+  void serve_none() {
+    const std::scoped_lock lock(mutex);
+    served.clear();
   }
 
   std::mutex mutex;
@@ -140,9 +146,15 @@ class FakeTrainer final : public JobTrainer {
                                    const std::filesystem::path& adapter) override {
     EXPECT_TRUE(std::filesystem::exists(adapter / "adapter"));
     if (training_.serve_error) return *training_.serve_error;
-    const std::scoped_lock lock(training_.mutex);
-    training_.served.insert(name);
+    {
+      const std::scoped_lock lock(training_.mutex);
+      training_.served.insert(name);
+    }
+    if (const auto behind = std::exchange(training_.behind_serve, {})) behind();
     return {};
+  }
+  [[nodiscard]] bool serves(const std::string& name) const override {
+    return training_.served_names().contains(name);
   }
   [[nodiscard]] Result<void> stop_serving(const std::string& /*model*/,
                                           const std::string& name) override {

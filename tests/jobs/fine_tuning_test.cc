@@ -278,6 +278,55 @@ TEST_F(FineTuningTest, AModelIsServedAgainAfterARestartUntilItIsDeleted) {
   EXPECT_EQ(job(id).fine_tuned_model, name) << "the job still says what it made";
 }
 
+TEST_F(FineTuningTest, ModelsAreServedAgainWhenTheirBaseIsLoadedAgain) {
+  open();
+  const std::string first = create();
+  const std::string second = create();
+  const std::string deleted = create();
+  ASSERT_TRUE(reaches(deleted, JobStatus::kSucceeded));
+  ASSERT_TRUE(tuning->delete_model(job(deleted).fine_tuned_model, "ann"));
+  jobs.serve_none();
+  tuning->on_base_loaded("another");
+  tuning->on_base_loaded("base");
+  ASSERT_TRUE(comes_true([&] { return jobs.served_names().size() == 2; }));
+  EXPECT_THAT(jobs.served_names(), testing::UnorderedElementsAre(job(first).fine_tuned_model,
+                                                                 job(second).fine_tuned_model));
+}
+
+TEST_F(FineTuningTest, ABaseThatIsAwayAgainIsNoFailure) {
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  jobs.serve_none();
+  tuning.reset();
+  jobs.serve_error = Error{EngineErrc::kModelNotLoaded, {}};
+  open();
+  EXPECT_TRUE(jobs.served_names().empty());
+  tuning.reset();
+  jobs.serve_error = Error{EngineErrc::kBadRequest, "adapter: no"};
+  open();
+  const std::scoped_lock lock(mutex);
+  ASSERT_EQ(notices.size(), 1U) << "of the error that needs somebody";
+  EXPECT_THAT(notices.front(), HasSubstr("adapter: no"));
+}
+
+TEST_F(FineTuningTest, ABaseThatIsLoadedJustBeforeAJobsEndServesItsModel) {
+  // The engine has been given the model, and the record does not name it yet.
+  jobs.behind_serve = [&] {
+    jobs.serve_none();
+    tuning->on_base_loaded("base");
+  };
+  std::promise<void> is_known;
+  jobs.before_step = [&](std::int64_t step) {
+    if (step == 1) is_known.get_future().wait();
+  };
+  open();
+  const std::string id = create();
+  is_known.set_value();
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  EXPECT_TRUE(comes_true([&] { return jobs.served_names().size() == 1; }));
+}
+
 TEST_F(FineTuningTest, AStateThatDoesNotFitBeginsTheJobAgain) {
   jobs.away = Error{EngineErrc::kBadRequest, "training: no"};
   open();

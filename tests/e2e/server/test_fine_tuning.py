@@ -10,6 +10,7 @@ import openai
 import pytest
 
 from conftest import StartServer, chat, client_of
+from raw_http import RawClient
 from waiting import PATIENCE_S, eventually
 from weft_server import WeftServer
 
@@ -56,6 +57,11 @@ def steps_of(client: openai.OpenAI, job: Any) -> list[int]:
 
 def messages_of(client: openai.OpenAI, job: Any) -> list[str]:
     return [event.message for event in client.fine_tuning.jobs.list_events(job.id, limit=1000).data]
+
+
+def change_model(server: WeftServer, verb: str) -> int:
+    with RawClient(server.port) as raw:
+        return raw.post(f"/v1/models/{verb}", {"model": "model"}, "Host: localhost").read().status
 
 
 @pytest.fixture
@@ -140,6 +146,18 @@ def test_a_job_of_a_killed_server_goes_on_from_its_last_state(start_server: Star
     second.stop()
     third = start_server(**tuning)  # the model is there from the first request on
     with client_of(third) as client:
+        assert says(client, done.fine_tuned_model) == ANSWER
+
+
+def test_a_tuned_model_comes_back_with_its_base(start_server: StartServer, tuning: dict[str, Any]):
+    server = start_server(**tuning)
+    with client_of(server) as client:
+        done = reaches(client, create(client), "succeeded")
+        assert says(client, done.fine_tuned_model) == ANSWER
+        assert change_model(server, "unload") == 200
+        assert done.fine_tuned_model not in [model.id for model in client.models.list()]
+        assert change_model(server, "load") == 200
+        eventually(lambda: done.fine_tuned_model in [model.id for model in client.models.list()], "it is served again")
         assert says(client, done.fine_tuned_model) == ANSWER
 
 
