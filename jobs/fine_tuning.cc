@@ -23,20 +23,24 @@ Error wrong_state(const JobRecord& job) {
 }  // namespace
 
 FineTuning::FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
-                       std::unique_ptr<JobTrainer> trainer, JobRunner::Options options)
+                       std::unique_ptr<JobTrainer> trainer, JobRunner::Options options,
+                       MetricsRegistry* metrics)
     : lock_(std::move(lock)),
       files_(std::move(files)),
       jobs_(std::move(jobs)),
       trainer_(std::move(trainer)),
       models_(jobs_, *trainer_, options.notice) {
+  files_.count_held([this] { return jobs_.held_files(); });
   models_.serve_all();
+  if (metrics != nullptr) options.metrics = &metrics_.emplace(*metrics);
   options.on_model = [this](const JobRecord& job) { models_.on_new_model(job); };
   runner_.emplace(jobs_, files_, *trainer_, std::move(options));
 }
 
 Result<std::unique_ptr<FineTuning>> FineTuning::open(const Config& config,
                                                      std::unique_ptr<JobTrainer> trainer,
-                                                     const Notice& notice) {
+                                                     const Notice& notice,
+                                                     MetricsRegistry* metrics) {
   const fs::path folder = config.training_folder;
   auto lock = lock_folder(folder);
   if (!lock) return lock.error();
@@ -52,7 +56,11 @@ Result<std::unique_ptr<FineTuning>> FineTuning::open(const Config& config,
   options.notice = notice;
   return std::unique_ptr<FineTuning>(new FineTuning(*std::move(lock), *std::move(files),
                                                     *std::move(jobs), std::move(trainer),
-                                                    std::move(options)));
+                                                    std::move(options), metrics));
+}
+
+void FineTuning::refresh_metrics() {
+  if (metrics_) metrics_->set_levels(jobs_.counts(), files_.use());
 }
 
 Result<JobRecord> FineTuning::create(JobRecord job) {

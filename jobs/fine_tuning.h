@@ -11,17 +11,19 @@
 #include "weft/config/config.h"
 #include "weft/core/error/error.h"
 #include "weft/core/io/file_descriptor.h"
+#include "weft/core/metrics.h"
 #include "weft/jobs/files/file_store.h"
 #include "weft/jobs/tuning/job_runner.h"
 #include "weft/jobs/tuning/job_store.h"
 #include "weft/jobs/tuning/job_trainer.h"
 #include "weft/jobs/tuning/tuned_models.h"
+#include "weft/jobs/tuning/tuning_metrics.h"
 
 namespace weft {
 
 /// Fine-tuning for the clients of a server: their files and jobs, in a folder that one process has
 /// at a time. An owner never sees files or jobs of another owner. Thread-safe; all functions but
-/// stop(), on_base_loaded(), job() and jobs() may wait for the disk.
+/// stop(), on_base_loaded(), refresh_metrics(), job() and jobs() may wait for the disk.
 class FineTuning {
  public:
   /// Gets messages for the server's operator, on any thread.
@@ -30,9 +32,12 @@ class FineTuning {
   /// Opens Config::training_folder, and makes it if need be. When it returns, the engine serves the
   /// models of earlier jobs; each model that cannot be served is reported by a notice. Unfinished
   /// jobs go on. kBadFolder: another process has the folder, or it is of another version; FileErrc.
+  /// `metrics` gets the metrics of files and jobs, and must outlive the result; null: there are
+  /// none.
   [[nodiscard]] static Result<std::unique_ptr<FineTuning>> open(const Config& config,
                                                                 std::unique_ptr<JobTrainer> trainer,
-                                                                const Notice& notice = {});
+                                                                const Notice& notice = {},
+                                                                MetricsRegistry* metrics = nullptr);
   FineTuning(const FineTuning&) = delete;
   FineTuning& operator=(const FineTuning&) = delete;
   /// Stops the job that is under way, and saves its state. The engine must still be there.
@@ -45,6 +50,9 @@ class FineTuning {
   /// The engine has loaded a model, which has lost its adapters since it was unloaded. The models
   /// of its jobs are served again soon. Any thread; does not wait.
   void on_base_loaded(const std::string& model) { models_.on_base_loaded(model); }
+
+  /// Sets the metrics that are levels, as the number of jobs. Does not wait.
+  void refresh_metrics();
 
   [[nodiscard]] FileStore& files() noexcept { return files_; }
 
@@ -70,7 +78,8 @@ class FineTuning {
 
  private:
   FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
-             std::unique_ptr<JobTrainer> trainer, JobRunner::Options options);
+             std::unique_ptr<JobTrainer> trainer, JobRunner::Options options,
+             MetricsRegistry* metrics);
 
   [[nodiscard]] Result<JobRecord> change(const std::string& id, std::string_view owner,
                                          const JobStore::Change& change);
@@ -79,6 +88,7 @@ class FineTuning {
   FileStore files_;
   JobStore jobs_;
   const std::unique_ptr<JobTrainer> trainer_;
+  std::optional<TuningMetrics> metrics_;
   TunedModels models_;
   std::optional<JobRunner> runner_;  // last, since it uses the others
 };

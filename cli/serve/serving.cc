@@ -133,8 +133,9 @@ Result<Serving::Loaded> Serving::make_engine(ModelHostOptions options) {
   loaded.completions = std::make_unique<boost::asio::thread_pool>(1);
   auto trainer =
       std::make_unique<EngineTrainer>(*loaded.engine, config, loaded.completions->get_executor());
-  auto tuning = FineTuning::open(config, std::move(trainer),
-                                 [this](const std::string& what) { log_->warning(what); });
+  auto tuning = FineTuning::open(
+      config, std::move(trainer), [this](const std::string& what) { log_->warning(what); },
+      &loaded.engine->metrics());
   if (!tuning) return tuning.error();
   loaded.fine_tuning = *std::move(tuning);
   return loaded;

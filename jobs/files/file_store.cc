@@ -13,6 +13,7 @@
 #include "weft/jobs/files/file_check.h"
 #include "weft/jobs/folder_entries.h"
 #include "weft/jobs/jobs_error.h"
+#include "weft/jobs/owner_share.h"
 #include "weft/jobs/random_name.h"
 
 namespace weft {
@@ -73,8 +74,9 @@ FileStore::FileStore(fs::path folder, const Bounds& bounds)
 FileStore::FileStore(FileStore&& other) noexcept
     : folder_(other.folder_),
       bounds_(other.bounds_),
+      held_(std::move(other.held_)),
       files_(std::move(other.files_)),
-      bytes_(other.bytes_),
+      uses_(std::move(other.uses_)),
       next_number_(other.next_number_) {}
 
 Result<FileStore> FileStore::open(fs::path folder, const Bounds& bounds) {
@@ -84,7 +86,9 @@ Result<FileStore> FileStore::open(fs::path folder, const Bounds& bounds) {
   for (const fs::path& entry : *entries) {
     auto file = read_description(entry);
     if (!file) return file.error();
-    store.bytes_ += file->bytes;
+    Use& use = store.uses_[file->owner];
+    ++use.files;
+    use.bytes += file->bytes;
     store.next_number_ = std::max(store.next_number_, file->number + 1);
     const std::string id = file->id;
     store.files_.emplace(id, *std::move(file));
@@ -99,7 +103,7 @@ Result<TrainingFile> FileStore::add(TrainingFile file, std::string_view content)
                                               std::to_string(bounds_.file_bytes) +
                                               " (training.max_file_bytes)"};
   }
-  if (auto room = reserve(file.bytes); !room) return room.error();
+  if (auto room = reserve(file.owner, file.bytes); !room) return room.error();
   file.id = "file-" + random_name();
   file.created = unix_time();
   {
@@ -112,35 +116,68 @@ Result<TrainingFile> FileStore::add(TrainingFile file, std::string_view content)
   }
   if (done) done = write(file, content);
   if (!done) {
-    give_back(file.bytes);
+    give_back(file.owner, file.bytes);
     return done.error();
   }
   const std::scoped_lock lock(mutex_);
-  --writing_;
   files_.emplace(file.id, file);
   return file;
 }
 
-Result<void> FileStore::reserve(std::int64_t bytes) {
+std::vector<HeldFile> FileStore::held() const { return held_ ? held_() : std::vector<HeldFile>(); }
+
+/// Returns what an owner's files take; of all owners where `owner` is null.
+FileStore::Use FileStore::use_locked(const std::vector<HeldFile>& held,
+                                     const std::string* owner) const {
+  Use all;
+  for (const auto& [name, use] : uses_) {
+    if (owner != nullptr && name != *owner) continue;
+    all.files += use.files;
+    all.bytes += use.bytes;
+  }
+  for (const HeldFile& file : held) {
+    const bool counts = owner == nullptr || file.owner == *owner;
+    if (counts && !files_.contains(file.id)) all.bytes += file.bytes;
+  }
+  return all;
+}
+
+FileStore::Use FileStore::use() const {
+  const std::vector<HeldFile> held = this->held();
   const std::scoped_lock lock(mutex_);
-  if (files_.size() + writing_ >= bounds_.files) {
-    return Error{JobsErrc::kFull, "it has " + std::to_string(bounds_.files) +
-                                      " files (training.max_files); delete some"};
+  return use_locked(held, nullptr);
+}
+
+Result<void> FileStore::reserve(const std::string& owner, std::int64_t bytes) {
+  const std::vector<HeldFile> held = this->held();
+  const std::scoped_lock lock(mutex_);
+  const Use all = use_locked(held, nullptr);
+  const Use mine = use_locked(held, &owner);
+  const auto most = static_cast<std::int64_t>(bounds_.files);
+  if (const auto share = share_of(most, all.files - mine.files, owner); mine.files >= share) {
+    return Error{JobsErrc::kFull, "you have " + std::to_string(mine.files) + " files of the " +
+                                      std::to_string(share) +
+                                      " that you may have now (training.max_files); delete some"};
   }
-  if (bytes > bounds_.all_bytes - bytes_) {
-    return Error{JobsErrc::kFull, "its files have " + std::to_string(bytes_) + " bytes of " +
-                                      std::to_string(bounds_.all_bytes) +
-                                      " (training.max_files_bytes); delete some"};
+  const auto share = share_of(bounds_.all_bytes, all.bytes - mine.bytes, owner);
+  if (bytes > share - mine.bytes) {
+    return Error{JobsErrc::kFull,
+                 "your files have " + std::to_string(mine.bytes) + " bytes of the " +
+                     std::to_string(share) +
+                     " that you may have now (training.max_files_bytes); delete some"};
   }
-  ++writing_;
-  bytes_ += bytes;
+  Use& use = uses_[owner];
+  ++use.files;
+  use.bytes += bytes;
   return {};
 }
 
-void FileStore::give_back(std::int64_t bytes) {
+void FileStore::give_back(const std::string& owner, std::int64_t bytes) {
   const std::scoped_lock lock(mutex_);
-  --writing_;
-  bytes_ -= bytes;
+  Use& use = uses_[owner];
+  --use.files;
+  use.bytes -= bytes;
+  if (use.files == 0) uses_.erase(owner);
 }
 
 Result<void> FileStore::write(const TrainingFile& file, std::string_view content) const {
@@ -188,11 +225,10 @@ Result<void> FileStore::erase(std::string_view id, std::string_view owner) {
     const auto found = files_.find(id);
     if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
     bytes = found->second.bytes;
-    files_.erase(found);
-    ++writing_;  // it has its place until it is off the disk
+    files_.erase(found);  // it keeps its place in uses_ until it is off the disk
   }
   auto removed = remove_entry(folder_ / id);
-  give_back(bytes);
+  give_back(std::string(owner), bytes);
   return removed;
 }
 

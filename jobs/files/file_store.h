@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/core/error/error.h"
@@ -28,16 +30,29 @@ struct TrainingFile {
   std::int64_t number = 0;   ///< counts the store's files
 };
 
+/// A file that a job needs, perhaps after the file was deleted.
+struct HeldFile {
+  std::string id{};
+  std::string owner{};
+  std::int64_t bytes = 0;
+};
+
 /// The files that clients have uploaded, in a folder. A file is a folder of its own with its
 /// content and a description, and gets its name when both are on the disk: a process that ends at
 /// any moment leaves whole files, and drafts that open() removes. Thread-safe. All functions but
 /// list() and find() wait for the disk; none does so under the lock.
 class FileStore {
  public:
+  /// The bounds of a file and of all files. An owner may have share_of() the latter two.
   struct Bounds {
     std::int64_t file_bytes = 0;
     std::int64_t all_bytes = 0;
     std::size_t files = 0;
+  };
+  /// What files take, also while they are written or removed.
+  struct Use {
+    std::int64_t files = 0;
+    std::int64_t bytes = 0;
   };
 
   /// Opens a folder, and makes it if need be. kBadFolder naming a file of another version;
@@ -48,6 +63,12 @@ class FileStore {
   FileStore& operator=(const FileStore&) = delete;
   FileStore& operator=(FileStore&&) = delete;
   ~FileStore() = default;
+
+  /// Asks `held` from now on for the files that jobs need. The bytes of deleted ones count as well,
+  /// since they are on the disk. `held` must not call the store. To be called before add().
+  void count_held(std::function<std::vector<HeldFile>()> held) { held_ = std::move(held); }
+  /// The files of all owners, with the bytes of held ones.
+  [[nodiscard]] Use use() const;
 
   /// Keeps a file; `file` has owner, name and purpose. Training data is checked first
   /// (check_training_data()). kFileTooLarge, kFull, kBadFile, FileErrc.
@@ -67,16 +88,18 @@ class FileStore {
  private:
   FileStore(std::filesystem::path folder, const Bounds& bounds);
 
-  [[nodiscard]] Result<void> reserve(std::int64_t bytes);
-  void give_back(std::int64_t bytes);
+  [[nodiscard]] Result<void> reserve(const std::string& owner, std::int64_t bytes);
+  void give_back(const std::string& owner, std::int64_t bytes);
+  [[nodiscard]] std::vector<HeldFile> held() const;
+  [[nodiscard]] Use use_locked(const std::vector<HeldFile>& held, const std::string* owner) const;
   [[nodiscard]] Result<void> write(const TrainingFile& file, std::string_view content) const;
 
   const std::filesystem::path folder_;
   const Bounds bounds_;
+  std::function<std::vector<HeldFile>()> held_{};           // called without the mutex
   mutable std::mutex mutex_;                                // guards the rest
   std::map<std::string, TrainingFile, std::less<>> files_;  // by id
-  std::int64_t bytes_ = 0;   // of all files, also of files that are being written
-  std::size_t writing_ = 0;  // files that are being written
+  std::map<std::string, Use> uses_;                         // by owner
   std::int64_t next_number_ = 0;
 };
 

@@ -2,10 +2,18 @@
 
 namespace weft {
 
+void JobProgress::begin() {
+  const std::scoped_lock lock(mutex_);
+  last_end_ = std::chrono::steady_clock::now();
+}
+
 void JobProgress::note(const StepReport& step, std::optional<StateToSave> state) {
   {
     const std::scoped_lock lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> took = now - std::exchange(last_end_, now);
     news_.steps.push_back(step);
+    news_.seconds.push_back(took.count());
     if (state) news_.state = std::move(state);
   }
   changed_.notify_one();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -32,6 +33,8 @@ class JobProgress {
   [[nodiscard]] bool wants_state(std::int64_t steps_done) const noexcept {
     return steps_done % every_ == 0;
   }
+  /// The training begins now.
+  void begin();
   void note(const StepReport& step, std::optional<StateToSave> state);
   /// The training has ended; any thread.
   void end(Result<void> result);
@@ -39,6 +42,7 @@ class JobProgress {
   /// News since the last wait; at least one field is set.
   struct News {
     std::vector<StepReport> steps{};
+    std::vector<double> seconds{};  ///< of each step, from the end of the step before
     std::optional<StateToSave> state{};
     std::optional<Result<void>> end{};
   };
@@ -50,6 +54,7 @@ class JobProgress {
   std::mutex mutex_;  // guards the rest
   std::condition_variable changed_;
   News news_;
+  std::chrono::steady_clock::time_point last_end_{};  ///< of a step, or when the training began
 };
 
 }  // namespace weft

@@ -15,7 +15,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 7> kStatusNames = {
+constexpr std::array<std::string_view, kJobStatuses> kStatusNames = {
     "queued", "validating_files", "running", "paused", "succeeded", "failed", "cancelled"};
 
 std::optional<JobStatus> status_of(std::string_view name) {

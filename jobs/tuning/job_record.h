@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -23,6 +24,7 @@ enum class JobStatus : std::uint8_t {
   kFailed,
   kCancelled,
 };
+inline constexpr std::size_t kJobStatuses = 7;
 
 /// OpenAI's word: "validating_files", "queued", "running", "paused", "succeeded", "failed",
 /// "cancelled".
@@ -95,6 +97,8 @@ struct JobRecord {
   std::int64_t next_event = 0;
   std::deque<JobEvent> events{};  ///< the newest last
 
+  /// In memory alone: the bytes of the job's data.
+  std::int64_t data_bytes = 0;
   /// In memory alone: when the job is expected to end; 0: not known.
   std::int64_t estimated_finish = 0;
 

@@ -277,6 +277,7 @@ Result<void> JobRunner::restore(Run& run) {
 
 Result<void> JobRunner::train(Run& run) {
   run.prepared.work->tell(run.progress);
+  run.progress->begin();
   run.began = steady_clock::now();
   const TrainingTask task(run.prepared.work);
   give_task(task);
@@ -296,7 +297,7 @@ Result<void> JobRunner::train(Run& run) {
 Result<void> JobRunner::follow(Run& run) const {
   for (;;) {
     JobProgress::News news = run.progress->wait();
-    note(run, news.steps);
+    note(run, news);
     if (news.state) {
       if (const auto saved = save(run, *news.state); !saved)
         tell(run.job.id + ": " + to_string(saved.error()));
@@ -305,8 +306,11 @@ Result<void> JobRunner::follow(Run& run) const {
   }
 }
 
-void JobRunner::note(Run& run, const std::vector<StepReport>& steps) const {
+void JobRunner::note(Run& run, const JobProgress::News& news) const {
+  const std::vector<StepReport>& steps = news.steps;
   if (steps.empty()) return;
+  for (std::size_t i = 0; options_.metrics != nullptr && i < steps.size(); ++i)
+    options_.metrics->count_step(steps[i].tokens, news.seconds[i]);
   run.unsaved.insert(run.unsaved.end(), steps.begin(), steps.end());
   run.loss = steps.back().loss;
   const std::chrono::duration<double> took = steady_clock::now() - run.began;
@@ -396,8 +400,10 @@ Result<void> JobRunner::keep_metrics(Run& run, std::string& file) const {
                                 .purpose = std::string(kFineTuneResultsPurpose)},
                                *text);
   if (kept) file = kept->id;
-  if (kept || kept.error().code == JobsErrc::kFull) return {};
-  return kept.error();
+  if (kept) return {};
+  if (kept.error().code != JobsErrc::kFull) return kept.error();
+  tell(run.job.id + ": its metrics are not kept: " + to_string(kept.error()));
+  return {};
 }
 
 void JobRunner::end_early(Run& run, const Error& why) {

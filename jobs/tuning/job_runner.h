@@ -20,6 +20,7 @@
 #include "weft/jobs/tuning/job_store.h"
 #include "weft/jobs/tuning/job_trainer.h"
 #include "weft/jobs/tuning/metrics_file.h"
+#include "weft/jobs/tuning/tuning_metrics.h"
 
 namespace weft {
 
@@ -39,6 +40,8 @@ class JobRunner {
     std::chrono::milliseconds retry_after{10'000};
     /// Gets messages for the server's operator, on the runner's thread; may be empty.
     std::function<void(const std::string& what)> notice{};
+    /// Counts the steps; may be null. It must outlive the runner.
+    TuningMetrics* metrics = nullptr;
     /// Called when a job's record names its model, on the runner's thread; may be empty.
     std::function<void(const JobRecord& job)> on_model{};
   };
@@ -81,7 +84,7 @@ class JobRunner {
   [[nodiscard]] Result<void> restore(Run& run);
   [[nodiscard]] Result<void> train(Run& run);
   [[nodiscard]] Result<void> follow(Run& run) const;
-  void note(Run& run, const std::vector<StepReport>& steps) const;
+  void note(Run& run, const JobProgress::News& news) const;
   [[nodiscard]] Result<void> save(Run& run, const StateToSave& state) const;
   [[nodiscard]] Result<void> complete(Run& run);
   [[nodiscard]] Result<void> write_adapter(Run& run) const;

@@ -9,6 +9,7 @@
 #include "weft/core/time/unix_time.h"
 #include "weft/jobs/folder_entries.h"
 #include "weft/jobs/jobs_error.h"
+#include "weft/jobs/owner_share.h"
 #include "weft/jobs/random_name.h"
 
 namespace weft {
@@ -42,6 +43,13 @@ void discard_leavings(const fs::path& folder, const JobRecord& job) {
   if (job.fine_tuned_model.empty() || job.model_is_deleted) discard(folder / "adapter");
 }
 
+/// Returns the bytes of a job's data; 0: it has none any more.
+std::int64_t data_bytes_in(const fs::path& folder) {
+  std::error_code missing;
+  const auto bytes = fs::file_size(folder / "data.jsonl", missing);
+  return missing ? 0 : static_cast<std::int64_t>(bytes);
+}
+
 /// Makes a second name of the file, or where the disk has no such names a copy.
 Result<void> add_link(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -72,6 +80,7 @@ Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
     auto job = read_job(entry);
     if (!job) return job.error();
     discard_leavings(entry, *job);
+    job->data_bytes = data_bytes_in(entry);
     store.next_number_ = std::max(store.next_number_, job->number + 1);
     store.put(*std::move(job));
   }
@@ -91,23 +100,29 @@ Result<JobRecord> JobStore::get(const std::string& id) const {
   return found->second;
 }
 
-/// Removes a job if there are as many as there may be.
-Result<void> JobStore::make_room() {
+/// Removes a job of the owner if it has as many as it may have.
+Result<void> JobStore::make_room(std::string_view owner) {
   std::string oldest;
   {
     const std::scoped_lock lock(mutex_);
-    if (jobs_.size() < most_) return {};
+    std::int64_t mine = 0;
     std::int64_t number = 0;
     for (const auto& [id, job] : jobs_) {
+      if (job.owner != owner) continue;
+      ++mine;
       const bool has_model = !job.fine_tuned_model.empty() && !job.model_is_deleted;
       if (!is_over(job.status) || has_model || (!oldest.empty() && job.number > number)) continue;
       oldest = id;
       number = job.number;
     }
+    const auto others = static_cast<std::int64_t>(jobs_.size()) - mine;
+    const std::int64_t share = share_of(static_cast<std::int64_t>(most_), others, owner);
+    if (mine < share) return {};
     if (oldest.empty()) {
-      return Error{JobsErrc::kFull, "it has " + std::to_string(most_) +
-                                        " jobs (training.max_jobs), which run or have a model; "
-                                        "delete a model"};
+      return Error{JobsErrc::kFull,
+                   "you have " + std::to_string(mine) +
+                       " jobs, which run or have a model, of the " + std::to_string(share) +
+                       " that you may have now (training.max_jobs); delete a model"};
     }
     jobs_.erase(oldest);
   }
@@ -116,7 +131,7 @@ Result<void> JobStore::make_room() {
 
 Result<JobRecord> JobStore::add(JobRecord job, const fs::path& data) {
   const std::scoped_lock changes(changes_);
-  if (auto room = make_room(); !room) return room.error();
+  if (auto room = make_room(job.owner); !room) return room.error();
   job.id = "ftjob-" + random_name();
   job.created = unix_time();
   job.status = JobStatus::kQueued;
@@ -128,6 +143,7 @@ Result<JobRecord> JobStore::add(JobRecord job, const fs::path& data) {
   if (auto written = replace_file(draft->place() / kRecordName, record_text(job)); !written)
     return written.error();
   if (auto done = draft->finish(); !done) return done.error();
+  job.data_bytes = data_bytes_in(folder_of(job.id));
   put(job);
   return job;
 }
@@ -159,6 +175,25 @@ std::vector<JobRecord> JobStore::all() const {
   }
   std::ranges::sort(jobs, {}, &JobRecord::number);
   return jobs;
+}
+
+std::array<std::size_t, kJobStatuses> JobStore::counts() const {
+  std::array<std::size_t, kJobStatuses> counts{};
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, job] : jobs_) ++counts[static_cast<std::size_t>(job.status)];
+  return counts;
+}
+
+std::vector<HeldFile> JobStore::held_files() const {
+  std::map<std::string_view, HeldFile> held;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, job] : jobs_) {
+    if (!is_over(job.status))
+      held.try_emplace(job.training_file, HeldFile{job.training_file, job.owner, job.data_bytes});
+  }
+  std::vector<HeldFile> files;
+  for (auto& [id, file] : held) files.push_back(std::move(file));
+  return files;
 }
 
 std::optional<JobRecord> JobStore::next_queued() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "weft/core/error/error.h"
+#include "weft/jobs/files/file_store.h"
 #include "weft/jobs/tuning/job_record.h"
 
 namespace weft {
@@ -41,7 +43,8 @@ class JobStore {
   ~JobStore() = default;
 
   /// Keeps a new job, which is queued. It has all but id, number, time and status. `data` is its
-  /// training file. kFull: there are `most` jobs, and none that ended without a model; FileErrc.
+  /// training file. Where the owner has its share of `most` jobs (share_of()), its oldest job that
+  /// ended without a model is removed. kFull: it has none; FileErrc.
   [[nodiscard]] Result<JobRecord> add(JobRecord job, const std::filesystem::path& data);
   /// kNoSuchJob, also for a job of another owner.
   [[nodiscard]] Result<JobRecord> find(std::string_view id, std::string_view owner) const;
@@ -49,6 +52,10 @@ class JobStore {
   [[nodiscard]] std::vector<JobRecord> list(std::string_view owner) const;
   /// The jobs of all owners, the oldest first.
   [[nodiscard]] std::vector<JobRecord> all() const;
+  /// The number of jobs of each status.
+  [[nodiscard]] std::array<std::size_t, kJobStatuses> counts() const;
+  /// The training files of jobs that still need them, each once.
+  [[nodiscard]] std::vector<HeldFile> held_files() const;
   /// Returns the oldest queued job.
   [[nodiscard]] std::optional<JobRecord> next_queued() const;
 
@@ -67,7 +74,7 @@ class JobStore {
   JobStore(std::filesystem::path folder, std::size_t most)
       : folder_(std::move(folder)), most_(most) {}
 
-  [[nodiscard]] Result<void> make_room();
+  [[nodiscard]] Result<void> make_room(std::string_view owner);
   [[nodiscard]] Result<JobRecord> get(const std::string& id) const;
   void put(JobRecord job);
 

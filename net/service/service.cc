@@ -10,6 +10,7 @@
 #include "weft/core/prometheus.h"
 #include "weft/core/text/trimmed.h"
 #include "weft/core/time/unix_time.h"
+#include "weft/jobs/fine_tuning.h"
 #include "weft/net/api/fields/body_fields.h"
 #include "weft/net/api/fields/json_text.h"
 #include "weft/net/http/header_values.h"
@@ -369,6 +370,7 @@ void Service::charge_refused(const std::shared_ptr<KeyHolder>& key, std::size_t 
 
 std::string Service::metrics_text() const {
   dropped_log_lines_.add(log_->take_dropped());
+  if (FineTuning* const tuning = fine_tuning()) tuning->refresh_metrics();
   std::string text = prometheus_text(metrics_);
   if (const Engine* const running = engine()) text += running->metrics_text();
   return text;

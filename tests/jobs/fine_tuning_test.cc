@@ -6,11 +6,16 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/io/file.h"
+#include "weft/core/metrics.h"
+#include "weft/core/prometheus.h"
 #include "weft/jobs/jobs_error.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
 #include "weft/tests/jobs/fake_trainer.h"
 
@@ -33,11 +38,13 @@ class FineTuningTest : public testing::Test {
   void open(FakeJobs& with, const std::string& folder) {
     Config place = config;
     place.training_folder = folder;
-    tuning = FineTuning::open(place, std::make_unique<FakeTrainer>(with),
-                              [this](const std::string& what) {
-                                const std::scoped_lock lock(mutex);
-                                notices.push_back(what);
-                              })
+    tuning = FineTuning::open(
+                 place, std::make_unique<FakeTrainer>(with),
+                 [this](const std::string& what) {
+                   const std::scoped_lock lock(mutex);
+                   notices.push_back(what);
+                 },
+                 &registry)
                  .value();
   }
   [[nodiscard]] std::string upload(const std::string& owner = "ann") const {
@@ -78,6 +85,7 @@ class FineTuningTest : public testing::Test {
   TempFolder temp;
   Config config;
   FakeJobs jobs;
+  MetricsRegistry registry;
   std::mutex mutex;
   std::vector<std::string> notices;
   std::unique_ptr<FineTuning> tuning;
@@ -209,6 +217,62 @@ TEST_F(FineTuningTest, AServerThatStopsSavesTheJob) {
   ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
   EXPECT_EQ(jobs.steps_that_ran().size(), 6U) << "no step was lost, from step " << ran.size();
   EXPECT_EQ(metrics(id), all_steps());
+}
+
+TEST_F(FineTuningTest, FilesJobsAndStepsAreCounted) {
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  jobs.prepare_error = Error{TrainErrc::kBadData, "no"};
+  ASSERT_TRUE(reaches(create(), JobStatus::kFailed));
+  ASSERT_TRUE(tuning->files().erase(job(id).training_file, "ann"));
+  tuning->refresh_metrics();
+  const std::string text = prometheus_text(registry);
+  const auto metrics_bytes = std::to_string(all_steps().size() + 13);
+  for (const std::string& sample : {std::string("weft_fine_tuning_jobs{status=\"succeeded\"} 1\n"),
+                                    std::string("weft_fine_tuning_jobs{status=\"failed\"} 1\n"),
+                                    std::string("weft_fine_tuning_jobs{status=\"running\"} 0\n"),
+                                    std::string("weft_fine_tuning_steps_total 6\n"),
+                                    std::string("weft_fine_tuning_tokens_total 60\n"),
+                                    std::string("weft_fine_tuning_step_seconds_count 6\n"),
+                                    std::string("weft_fine_tuning_files 2\n"),
+                                    "weft_fine_tuning_file_bytes " + metrics_bytes + "\n"}) {
+    EXPECT_THAT(text, HasSubstr(sample));
+  }
+}
+
+TEST_F(FineTuningTest, ThePageOfFineTuningListsEveryMetric) {
+  open();
+  const std::string page = read_text_file(source_path("docs/fine-tuning.md"), kAnySize).value();
+  constexpr std::string_view kBegin = "`weft_fine_tuning_";
+  std::set<std::string> listed;
+  for (std::size_t at = page.find(kBegin); at != std::string::npos; at = page.find(kBegin, at + 1))
+    listed.insert(page.substr(at + 1, page.find('`', at + 1) - at - 1));
+  std::set<std::string> counted;
+  registry.for_each_family(
+      [&](const std::string& family, const MetricFamily&) { counted.insert(family); });
+  EXPECT_EQ(listed, counted);
+}
+
+TEST_F(FineTuningTest, ADeletedFileTakesRoomUntilItsJobHasEnded) {
+  config.training_max_files_bytes = 13;
+  std::promise<void> deleted;
+  jobs.before_step = [&](std::int64_t step) {
+    if (step == 1) deleted.get_future().wait();
+  };
+  open();
+  JobRecord one = request("");
+  const std::string file = one.training_file;
+  const std::string id = tuning->create(one)->id;
+  ASSERT_TRUE(tuning->files().erase(file, ""));
+  const auto add = [&] {
+    return tuning->files().add({.name = "a", .purpose = std::string(kFineTunePurpose)},
+                               "{\"text\":\"b\"}\n");
+  };
+  EXPECT_EQ(add().error().code, JobsErrc::kFull);
+  deleted.set_value();
+  ASSERT_TRUE(comes_true([&] { return tuning->job(id, "")->status == JobStatus::kSucceeded; }));
+  EXPECT_TRUE(add()) << "there was no room for the job's metrics";
 }
 
 TEST_F(FineTuningTest, AFailureNamesThePlaceInTheFileAndNoPath) {

@@ -77,18 +77,66 @@ TEST_F(FileStoreTest, ADeletedFileIsGoneAndItsRoomIsFree) {
 
 TEST_F(FileStoreTest, RefusesWhatIsTooLargeAndNamesTheKey) {
   bounds.file_bytes = static_cast<std::int64_t>(kData.size());
-  bounds.all_bytes = 2 * bounds.file_bytes;
+  bounds.all_bytes = 3 * bounds.file_bytes;
   FileStore store = open();
   const auto large = store.add(file("ann"), std::string(kData) + "\n");
   EXPECT_EQ(large.error().code, JobsErrc::kFileTooLarge);
   EXPECT_THAT(large.error().detail, testing::HasSubstr("training.max_file_bytes"));
-  ASSERT_TRUE(store.add(file("ann"), kData));
-  ASSERT_TRUE(store.add(file("bob"), kData));
-  const auto full = store.add(file("ann"), kData);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store.add(file(""), kData));
+  const auto full = store.add(file(""), kData);
   EXPECT_EQ(full.error().code, JobsErrc::kFull);
   EXPECT_THAT(full.error().detail, testing::HasSubstr("training.max_files_bytes"));
   FileStore again = open();
-  EXPECT_EQ(again.add(file("ann"), kData).error().code, JobsErrc::kFull) << "also after a restart";
+  EXPECT_EQ(again.add(file(""), kData).error().code, JobsErrc::kFull) << "also after a restart";
+}
+
+TEST_F(FileStoreTest, AnOwnerHasHalfOfWhatOthersLeave) {
+  bounds.files = 8;
+  const auto taken_by = [](FileStore& store, const std::string& owner) {
+    int files = 0;
+    while (store.add(file(owner), kData)) ++files;
+    return files;
+  };
+  FileStore store = open();
+  EXPECT_EQ(taken_by(store, "ann"), 4);
+  EXPECT_EQ(taken_by(store, "bob"), 2);
+  EXPECT_EQ(taken_by(store, "ann"), 0);
+  EXPECT_EQ(taken_by(store, "cid"), 1) << "some place is left for others";
+  FileStore again = open();
+  EXPECT_EQ(taken_by(again, "ann"), 0) << "also after a restart";
+  EXPECT_EQ(taken_by(again, "dan"), 1);
+  ASSERT_TRUE(again.erase(again.list("ann").front().id, "ann"));
+  EXPECT_EQ(again.use().files, 7);
+  EXPECT_THAT(again.add(file("bob"), kData).error().detail,
+              testing::HasSubstr("2 files of the 2 that you may have now (training.max_files)"));
+}
+
+TEST_F(FileStoreTest, BytesAreSharedLikeFiles) {
+  const auto size = static_cast<std::int64_t>(kData.size());
+  bounds.all_bytes = 4 * size;
+  FileStore store = open();
+  ASSERT_TRUE(store.add(file("ann"), kData));
+  ASSERT_TRUE(store.add(file("ann"), kData));
+  EXPECT_THAT(store.add(file("ann"), kData).error().detail,
+              testing::HasSubstr("training.max_files_bytes"));
+  EXPECT_TRUE(store.add(file("bob"), kData));
+}
+
+TEST_F(FileStoreTest, BytesOfADeletedFileCountAsLongAsAJobNeedsThem) {
+  const auto size = static_cast<std::int64_t>(kData.size());
+  bounds.all_bytes = size;
+  FileStore store = open();
+  std::vector<HeldFile> held;
+  store.count_held([&] { return held; });
+  const std::string id = store.add(file(""), kData)->id;
+  held.push_back({id, "", size});
+  EXPECT_EQ(store.use().bytes, size) << "the file and the job's link are one";
+  ASSERT_TRUE(store.erase(id, ""));
+  EXPECT_EQ(store.use().files, 0);
+  EXPECT_EQ(store.use().bytes, size);
+  EXPECT_EQ(store.add(file(""), kData).error().code, JobsErrc::kFull);
+  held.clear();
+  EXPECT_TRUE(store.add(file(""), kData));
 }
 
 TEST_F(FileStoreTest, ABadFileIsNotKeptAndTakesNoRoom) {

@@ -143,8 +143,8 @@ TEST_F(JobStoreTest, AChangeThatIsRefusedOrCannotBeWrittenChangesNothing) {
   EXPECT_EQ(store.change("ftjob-x", to(JobStatus::kFailed)).error().code, JobsErrc::kNoSuchJob);
 }
 
-TEST_F(JobStoreTest, ANewJobTakesThePlaceOfTheOldestThatEndedWithoutAModel) {
-  most = 3;
+TEST_F(JobStoreTest, ANewJobTakesThePlaceOfItsOwnersOldestThatEndedWithoutAModel) {
+  most = 6;
   JobStore store = open();
   const std::string with_model = store.add(job("ann"), data)->id;
   ASSERT_TRUE(store.change(with_model, [](JobRecord& record) -> Result<void> {
@@ -152,16 +152,62 @@ TEST_F(JobStoreTest, ANewJobTakesThePlaceOfTheOldestThatEndedWithoutAModel) {
     record.fine_tuned_model = "ft:base::x";
     return {};
   }));
-  const std::string older = store.add(job("bob"), data)->id;
-  const std::string newer = store.add(job("bob"), data)->id;
-  EXPECT_EQ(store.add(job("ann"), data).error().code, JobsErrc::kFull);
+  const std::string older = store.add(job("ann"), data)->id;
+  const std::string newer = store.add(job("ann"), data)->id;
+  const auto full = store.add(job("ann"), data);
+  EXPECT_EQ(full.error().code, JobsErrc::kFull);
+  EXPECT_THAT(full.error().detail,
+              testing::HasSubstr("3 jobs, which run or have a model, of the 3"));
   ASSERT_TRUE(store.change(newer, to(JobStatus::kFailed)));
   ASSERT_TRUE(store.change(older, to(JobStatus::kCancelled)));
   EXPECT_TRUE(store.add(job("ann"), data));
-  EXPECT_FALSE(store.find(older, "bob"));
+  EXPECT_FALSE(store.find(older, "ann"));
   EXPECT_FALSE(fs::exists(store.folder_of(older)));
-  EXPECT_TRUE(store.find(newer, "bob"));
+  EXPECT_TRUE(store.find(newer, "ann"));
   EXPECT_TRUE(store.find(with_model, "ann"));
+}
+
+TEST_F(JobStoreTest, AnOwnerTakesNoPlaceOfAnotherOwner) {
+  most = 4;
+  JobStore store = open();
+  std::vector<std::string> of_ann;
+  for (int i = 0; i < 2; ++i) {
+    of_ann.push_back(store.add(job("ann"), data)->id);
+    ASSERT_TRUE(store.change(of_ann.back(), to(JobStatus::kFailed)));
+  }
+  ASSERT_TRUE(store.add(job("bob"), data));
+  EXPECT_EQ(store.add(job("bob"), data).error().code, JobsErrc::kFull);
+  EXPECT_TRUE(store.add(job("cid"), data)) << "a place is left for another";
+  for (const std::string& id : of_ann) EXPECT_TRUE(store.find(id, "ann"));
+}
+
+TEST_F(JobStoreTest, WithoutKeysTheOneOwnerMayHaveAllJobs) {
+  most = 3;
+  JobStore store = open();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(store.add(job(""), data));
+  EXPECT_EQ(store.add(job(""), data).error().code, JobsErrc::kFull);
+}
+
+TEST_F(JobStoreTest, KnowsTheFilesThatJobsNeedAndTheirBytes) {
+  std::string ended;
+  {
+    JobStore store = open();
+    ASSERT_TRUE(store.add(job("ann"), data));
+    ASSERT_TRUE(store.add(job("ann"), data));
+    JobRecord other = job("ann");
+    other.training_file = "file-2";
+    ended = store.add(other, data)->id;
+    EXPECT_EQ(store.held_files().size(), 2U) << "each file once";
+    ASSERT_TRUE(store.change(ended, to(JobStatus::kFailed)));
+  }
+  const JobStore store = open();
+  const auto held = store.held_files();
+  ASSERT_EQ(held.size(), 1U);
+  EXPECT_EQ(held.front().id, "file-1");
+  EXPECT_EQ(held.front().owner, "ann");
+  EXPECT_EQ(held.front().bytes, static_cast<std::int64_t>(fs::file_size(data)));
+  EXPECT_EQ(store.counts()[static_cast<std::size_t>(JobStatus::kQueued)], 2U);
+  EXPECT_EQ(store.counts()[static_cast<std::size_t>(JobStatus::kFailed)], 1U);
 }
 
 TEST_F(JobStoreTest, ShowsAJobToItsOwnerAlone) {
