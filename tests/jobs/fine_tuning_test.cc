@@ -368,8 +368,8 @@ TEST_F(FineTuningTest, ABaseThatIsAwayAgainIsNoFailure) {
   open();
   const std::string id = create();
   ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
-  jobs.serve_none();
   tuning.reset();
+  jobs.serve_none();
   jobs.serve_error = Error{EngineErrc::kModelNotLoaded, {}};
   open();
   EXPECT_TRUE(jobs.served_names().empty());
