@@ -25,9 +25,20 @@ def expected(name: str) -> list[dict[str, Any]]:
     return json.loads((VECTORS / name / "expected.json").read_text())
 
 
+@pytest.fixture(scope="module")
+def shared_encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WeftServer]:
+    server = WeftServer(tmp_path_factory.mktemp("server"), {}, model=VECTORS / "bert-mean")
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def encoder(start_server: StartServer) -> WeftServer:
-    return start_server(model=VECTORS / "bert-mean")
+def encoder(shared_encoder: WeftServer) -> Iterator[WeftServer]:
+    """One server of an encoder for all tests, which leave nothing behind in it."""
+    yield shared_encoder
+    assert shared_encoder.process.poll() is None, shared_encoder.log()
+    shared_encoder.wait_until_idle()
+    shared_encoder.expect_clean_log()
 
 
 @pytest.fixture
