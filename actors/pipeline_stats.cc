@@ -68,7 +68,7 @@ constexpr std::array kLevels = std::to_array<LevelRow>({
 
 constexpr std::string_view kMadeHelp =
     "Tokens guessed and computed, by where the drafter found them: the sequence itself, the "
-    "output that the request predicts, or recent outputs of its client";
+    "output that the request predicts, recent outputs of its client, or a draft model";
 constexpr std::string_view kAcceptedHelp =
     "Tokens guessed that became output, each without a step of its own";
 constexpr std::string_view kRejectedHelp =
@@ -95,6 +95,8 @@ constexpr std::array kCounts = std::to_array<CountRow>({
      guesses<GuessSource::kPrediction, &GuessCounts::made>, to_string(GuessSource::kPrediction)},
     {PipelineCount::kMadeRecent, "weft_speculation_guessed_tokens_total", kMadeHelp,
      guesses<GuessSource::kRecent, &GuessCounts::made>, to_string(GuessSource::kRecent)},
+    {PipelineCount::kMadeDrafts, "weft_speculation_guessed_tokens_total", kMadeHelp,
+     guesses<GuessSource::kModel, &GuessCounts::made>, to_string(GuessSource::kModel)},
     {PipelineCount::kAcceptedOwnGuesses, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
      guesses<GuessSource::kOwn, &GuessCounts::accepted>, to_string(GuessSource::kOwn)},
     {PipelineCount::kAcceptedPredictions, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
@@ -102,6 +104,8 @@ constexpr std::array kCounts = std::to_array<CountRow>({
      to_string(GuessSource::kPrediction)},
     {PipelineCount::kAcceptedRecent, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
      guesses<GuessSource::kRecent, &GuessCounts::accepted>, to_string(GuessSource::kRecent)},
+    {PipelineCount::kAcceptedDrafts, "weft_speculation_accepted_tokens_total", kAcceptedHelp,
+     guesses<GuessSource::kModel, &GuessCounts::accepted>, to_string(GuessSource::kModel)},
     {PipelineCount::kRejectedOwnGuesses, "weft_speculation_rejected_tokens_total", kRejectedHelp,
      guesses<GuessSource::kOwn, &GuessCounts::rejected>, to_string(GuessSource::kOwn)},
     {PipelineCount::kRejectedPredictions, "weft_speculation_rejected_tokens_total", kRejectedHelp,
@@ -109,6 +113,8 @@ constexpr std::array kCounts = std::to_array<CountRow>({
      to_string(GuessSource::kPrediction)},
     {PipelineCount::kRejectedRecent, "weft_speculation_rejected_tokens_total", kRejectedHelp,
      guesses<GuessSource::kRecent, &GuessCounts::rejected>, to_string(GuessSource::kRecent)},
+    {PipelineCount::kRejectedDrafts, "weft_speculation_rejected_tokens_total", kRejectedHelp,
+     guesses<GuessSource::kModel, &GuessCounts::rejected>, to_string(GuessSource::kModel)},
     {PipelineCount::kPreemptions, "weft_num_preemptions_total", "Requests that gave way",
      [](const SchedulerStats& now) { return now.preemptions; }},
     {PipelineCount::kMovedRows, "weft_moved_rows_total", "Rows moved by the shuffle",
@@ -325,12 +331,12 @@ EngineStats PipelineStats::read() const noexcept {
   stats.ticks = count(PipelineCount::kTicks);
   stats.prompt_tokens = count(PipelineCount::kPromptTokens);
   stats.output_tokens = count(PipelineCount::kOutputTokens);
-  stats.accepted_guesses = count(PipelineCount::kAcceptedOwnGuesses) +
-                           count(PipelineCount::kAcceptedPredictions) +
-                           count(PipelineCount::kAcceptedRecent);
-  stats.rejected_guesses = count(PipelineCount::kRejectedOwnGuesses) +
-                           count(PipelineCount::kRejectedPredictions) +
-                           count(PipelineCount::kRejectedRecent);
+  stats.accepted_guesses =
+      count(PipelineCount::kAcceptedOwnGuesses) + count(PipelineCount::kAcceptedPredictions) +
+      count(PipelineCount::kAcceptedRecent) + count(PipelineCount::kAcceptedDrafts);
+  stats.rejected_guesses =
+      count(PipelineCount::kRejectedOwnGuesses) + count(PipelineCount::kRejectedPredictions) +
+      count(PipelineCount::kRejectedRecent) + count(PipelineCount::kRejectedDrafts);
   stats.preemptions = count(PipelineCount::kPreemptions);
   stats.prefix_lookups = count(PipelineCount::kPrefixLookups);
   stats.prefix_hits = count(PipelineCount::kPrefixHits);

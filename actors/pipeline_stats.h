@@ -39,12 +39,15 @@ enum class PipelineCount : std::uint8_t {
   kMadeOwnGuesses,
   kMadePredictions,
   kMadeRecent,
+  kMadeDrafts,
   kAcceptedOwnGuesses,
   kAcceptedPredictions,
   kAcceptedRecent,
+  kAcceptedDrafts,
   kRejectedOwnGuesses,
   kRejectedPredictions,
   kRejectedRecent,
+  kRejectedDrafts,
   kPreemptions,
   kMovedRows,
   kPrefixLookups,
@@ -63,7 +66,7 @@ enum class PipelineCount : std::uint8_t {
   kTrainingIterations,
   kTrainingPieces,
 };
-inline constexpr std::size_t kPipelineCounts = 30;
+inline constexpr std::size_t kPipelineCounts = 33;
 
 /// The statistics of one pipeline. Numbers read together are of slightly different times.
 /// Thread-safe except where stated.

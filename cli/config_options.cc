@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -72,6 +75,21 @@ bool is_model(const ConfigKey& key) { return key.path() == "model.path"; }
 /// Whether the key's flag may also name adapters, and so may stand more than once.
 bool is_adapter(const ConfigKey& key) { return key.path() == "model.adapter"; }
 
+/// Whether the key's flag may also name a draft model.
+bool is_speculation(const ConfigKey& key) { return key.path() == "speculation.kind"; }
+
+/// Sets the value of `--speculation`: a kind, or the path of a draft model.
+Result<void> set_speculation(const ConfigKey& key, const std::string& text, ConfigDraft& draft) {
+  const ConfigKey& model = *find_key("speculation", "model");
+  FileConfig scratch;
+  const ConfigValue kind = value_from_text(key.setting, text);
+  std::error_code ignored;
+  const bool is_path =
+      text.find('/') != std::string::npos || std::filesystem::exists(text, ignored);
+  if (!is_path || !assign(key.setting, kind, scratch)) return draft.set(key, kind, key.flag());
+  return draft.set(model, value_from_text(model.setting, text), key.flag());
+}
+
 /// Sets the values of `--adapter`, one a line: NAME=PATH adds an adapter that requests can name, or
 /// replaces the one of that name; a bare PATH is merged.
 Result<void> set_adapters(const ConfigKey& key, std::string_view lines, ConfigDraft& draft) {
@@ -123,6 +141,7 @@ void ConfigOptions::add_value(CLI::App& command, const ConfigKey& key) {
   const std::string name = is_model(key) ? "MODEL," + key.flag() : key.flag();
   flag.option = command.add_option(name, flag.text, help_of(key));
   flag.option->type_name(std::visit(Placeholder{}, key.setting))->group(std::string(key.table));
+  if (is_speculation(key)) flag.option->type_name("NAME|MODEL");
   if (!is_adapter(key)) return;
   flag.option->multi_option_policy(CLI::MultiOptionPolicy::Join);  // of lines
   flag.option->type_name("[NAME=]PATH");
@@ -177,7 +196,9 @@ Result<ConfigDraft> ConfigOptions::draft(const Environment& environment) const {
   for (const Flag& flag : flags_) {
     if (flag.option->count() == 0 || is_adapter(*flag.key)) continue;
     const auto done =
-        draft.set(*flag.key, value_from_text(flag.key->setting, flag.text), flag.key->flag());
+        is_speculation(*flag.key)
+            ? set_speculation(*flag.key, flag.text, draft)
+            : draft.set(*flag.key, value_from_text(flag.key->setting, flag.text), flag.key->flag());
     if (!done) return done.error();
   }
   for (const Flag& flag : flags_) {  // last, since it adds to the other sources' adapters

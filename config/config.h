@@ -171,6 +171,8 @@ struct Config {
   bool jump_ahead = true;         ///< inserts text that a grammar forces in one step
 
   SpeculationKind speculation = SpeculationKind::kOff;
+  /// A draft model that guesses too, as `model` is named; empty: none.
+  std::string speculation_model{};
   std::int32_t speculation_max_tokens = 8;  ///< most tokens guessed of a sequence at once
   /// Whether the engine guesses from the output that a request predicts
   /// (SpeculationWish::prediction), also with kOff.
@@ -207,6 +209,11 @@ struct Config {
   [[nodiscard]] static Result<Config> load(const std::filesystem::path& file);
   /// Reads the text of such a file, which errors call `name`.
   [[nodiscard]] static Result<Config> parse(std::string_view toml, std::string_view name);
+
+  /// Whether requests are guessed that do not ask for it.
+  [[nodiscard]] bool guesses_unasked() const noexcept {
+    return speculation != SpeculationKind::kOff || !speculation_model.empty();
+  }
 
   /// kBadConfig names the key, its value and its range, or the other key that it conflicts with.
   [[nodiscard]] Result<void> validate() const;

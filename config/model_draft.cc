@@ -203,6 +203,10 @@ Result<void> check_models(const std::vector<ModelConfig>& models,
     for (const std::string& alias : model.aliases) {
       if (auto checked = check_name("aliases", alias); !checked) return checked;
     }
+    if (models.size() > 1 && !model.config.speculation_model.empty()) {
+      return bad_model(places[i], "speculation.model = \"" + model.config.speculation_model +
+                                      "\": a draft model is for an engine of one model");
+    }
     // NOLINTNEXTLINE(readability-simplify-boolean-expr): so that NaN is refused, too
     if (!(model.share >= ModelsConfig::kLowestShare &&
           model.share <= ModelsConfig::kHighestShare)) {

@@ -11,6 +11,7 @@
 #include "weft/gpu/cuda/tuning/find_tuning.h"
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
+#include "weft/gpu/drafting/host_drafts.h"
 #include "weft/gpu/files/open_page_files.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_processors.h"
@@ -23,7 +24,6 @@
 #include "weft/gpu/ranks/partitioned_device.h"
 #include "weft/gpu/step_options.h"
 #include "weft/kernels/simd/simd_target.h"
-#include "weft/sampling/drafters/suffix_drafter.h"
 
 namespace weft {
 namespace {
@@ -97,12 +97,11 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
 
 /// Lets a device guess as much as its limits allow.
 template <class Device>
-void use_drafter(Device& device) {
-  const DeviceLimits& limits = device.limits();
-  if (limits.guesses == 0) return;
-  device.use(std::make_unique<SuffixDrafter>(static_cast<std::size_t>(limits.rows),
-                                             static_cast<std::size_t>(limits.vocabulary),
-                                             static_cast<std::size_t>(limits.context) + 1));
+Result<void> use_drafter(Device& device, HostDrafters& drafters, const LoadProgress& progress) {
+  auto drafter = drafters.make(device.limits(), progress);
+  if (!drafter) return drafter.error();
+  device.use(*std::move(drafter));
+  return {};
 }
 
 Error several_replicas() { return {DeviceErrc::kUnfit, "cache.folder: files are of one replica"}; }
@@ -128,10 +127,16 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
   DeviceNeeds needs = needs_of_replicas(*model.program, capacity, replicas);
   const std::int64_t weight_bytes = weights.bytes(needs);
   if (weight_bytes == 0) needs = without_weights(std::move(needs));
-  const auto portion = take_portion(*model.program, wishes, capacity, free_bytes, needs,
-                                    wishes.weights ? weight_bytes : 0);
+  if (wishes.draft) {
+    if (auto fits = check_draft(*wishes.draft->program, *model.program); !fits) return fits.error();
+    needs = with_draft(std::move(needs), *wishes.draft->program, capacity.kv_dtype,
+                       capacity.page_tokens, static_cast<std::int64_t>(replicas));
+  }
+  auto portion = take_portion(*model.program, wishes, capacity, free_bytes, needs,
+                              wishes.weights ? weight_bytes : 0);
   if (!portion) return portion.error();
   if (auto claimed = weights.claim(weight_bytes); !claimed) return claimed.error();
+  portion->limits.drafts = wishes.draft != nullptr;
   const DeviceLimits& limits = portion->limits;
   const int threads = threads_of_replica(replicas, wishes.threads);
   const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);
@@ -148,12 +153,13 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
     if (!files) return files.error();
     first->use(*std::move(files));
   }
-  use_drafter(*first);
+  HostDrafters drafters(wishes, capacity.kv_dtype, threads);
+  if (auto done = use_drafter(*first, drafters, progress); !done) return done.error();
   StepDevices loaded{limits, {}};
   for (std::size_t i = 1; i < replicas; ++i) {
     auto other = first->share_weights(limits, capacity.kv_dtype, threads);
     if (!other) return other.error();
-    use_drafter(**other);
+    if (auto done = use_drafter(**other, drafters, progress); !done) return done.error();
     loaded.devices.push_back({with_claim(*std::move(other), claims)});
   }
   loaded.devices.push_back({with_claim(std::move(first), claims)});
@@ -242,7 +248,9 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
                                              model.program, options, gpu.tuning, own);
         if (!device) return device.error();
         auto steps = cuda::CudaStepDevice::make(*std::move(device), portion.limits, end_tokens);
-        if (steps) use_drafter(**steps);
+        HostDrafters drafters(wishes, options.kv_dtype, options.threads);
+        if (!steps) return steps;
+        if (auto done = use_drafter(**steps, drafters, own); !done) return done.error();
         return steps;
       });
   if (!made) return made.error();
@@ -281,6 +289,12 @@ Result<StepDevices> load_step_devices(const OpenedModel& model, const DeviceWish
   const auto replicas = parse_replicas(wishes.replicas);
   if (!replicas) return replicas.error();
   const bool is_cut = replicas->front().ranks() > 1;
+  if (wishes.draft && (is_cut || wishes.replicas.front() != kHostDevice)) {
+    return Error{DeviceErrc::kUnfit,
+                 "speculation.model: a draft model is beside a whole model on the device cpu, and "
+                 "this one is on " +
+                     wishes.replicas.front()};
+  }
   if (wishes.capacity.guesses > 0 && wishes.capacity.must_guess && is_cut) {
     return Error{DeviceErrc::kUnfit,
                  "speculation.kind: guesses are not verified by a model that is cut"};

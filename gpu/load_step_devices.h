@@ -36,6 +36,10 @@ struct DeviceWishes {
   /// Where a model on the host finds weights that another engine has loaded, and leaves its own for
   /// others; null: it loads weights of its own.
   std::shared_ptr<HostWeightPool> weights{};
+  /// The draft model that guesses (CapacityWishes::guesses), on the host beside the model; null:
+  /// none. It has the model's vocabulary.
+  std::shared_ptr<const OpenedModel> draft{};
+  bool looks_up = true;  ///< beside a draft model, guesses are looked up too
 };
 
 /// The type of keys and values where no setting names one: f32 on the host. On a GPU, or where a

@@ -31,6 +31,7 @@ void StepResult::clear() {
   swapping = {};
   adapters.clear();
   training = {};
+  drafting = {};
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 #include "weft/gpu/sequence_traits.h"
 #include "weft/sampling/choice_failure.h"
 #include "weft/sampling/drafters/draft_sources.h"
+#include "weft/sampling/drafters/draft_times.h"
 #include "weft/sampling/part_summary.h"
 #include "weft/sampling/sampler.h"
 #include "weft/sampling/sampling_params.h"
@@ -140,6 +141,9 @@ struct PlanEntry {
   /// The entry begins where the row's tokens end on the device: at `start` if all these guesses are
   /// right, at `start - unsure` if none is.
   std::int32_t unsure = 0;
+  /// The most guesses if the device's draft model makes them (DeviceLimits::drafts); at most
+  /// `guesses`. They cost more than guesses that are looked up.
+  std::int32_t drafts = 0;
 };
 
 /// A token is chosen for a row by the logits of an entry's last token. Where an entry has guesses,
@@ -224,6 +228,7 @@ struct StepResult {
   /// host names them in the result of the plan itself, a GPU in the first result after the copy.
   std::vector<std::int32_t> adapters{};
   TrainingDone training{};  ///< the executor's
+  DraftTimes drafting{};    ///< of `took`, the time that the device's draft model took
 
   /// Empties the result and keeps its memory.
   void clear();

@@ -70,6 +70,8 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
   // Each with its guesses.
   const std::size_t guesses = rows * place_of(limits.guesses);
   guesses_.resize(guesses);
+  tasks_.reserve(rows);
+  task_entries_.reserve(rows);
   outputs_.reserve(rows + guesses);
   needs_.reserve(rows + guesses);
   first_choice_.reserve(rows + guesses);
@@ -177,14 +179,14 @@ std::span<const SlotTokens> PlanReader::read_encodes(const Plan& plan) {
 std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   entries_.clear();
   readings_.clear();
+  tasks_.clear();
+  task_entries_.clear();
   guessed_ = 0;
-  std::int32_t first = 0;
-  std::size_t next_page = 0;
+  guesses_wanted_ = 0;
   for (const PlanEntry& one : plan.entries) {
     check_guesses(one, limits_);
     SlotState& slot = state_of_row(one.row);
     SlotTokens tokens{.slot = slot_of(one.row),
-                      .first = first,
                       .count = one.count - one.guesses,
                       .start = start_of(one, slot.observed),
                       .observed = slot.observed,
@@ -193,31 +195,60 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
       tokens.ids = std::span(plan.ids).subspan(place_of(one.first_id), place_of(tokens.count));
     }
     slot.observed += tokens.count;
-    if (drafter_ && slot.may_guess) guess(tokens, one.guesses);
-    tokens.count += static_cast<std::int32_t>(tokens.guesses.size());
-    const std::size_t pages =
-        place_of(limits_.pages_for(std::int64_t{tokens.start} + tokens.count));
-    tokens.pages = limits_.keeps_kv ? std::span(slot.pages).first(pages)
-                                    : std::span(encoder_pages_).subspan(next_page, pages);
-    next_page += pages;
     entries_.push_back(tokens);
-    if (slot.reader) note_reading(tokens);
-    first += tokens.count;
+    if (drafter_ && slot.may_guess) want_guesses(one, tokens);
   }
+  guess();
+  lay_entries();
   for (const PlanFork& one : plan.forks) fork(one);
   read_samples(plan);
   return entries_;
 }
 
-/// Tells the drafter of an entry's tokens, and puts what it guesses behind them.
-void PlanReader::guess(SlotTokens& tokens, std::int32_t most) {
+/// Gives the entries their places in the step and their pages.
+void PlanReader::lay_entries() {
+  std::int32_t first = 0;
+  std::size_t next_page = 0;
+  for (SlotTokens& tokens : entries_) {
+    const SlotState& slot = slots_[place_of(tokens.slot)];
+    tokens.first = first;
+    const std::size_t pages =
+        place_of(limits_.pages_for(std::int64_t{tokens.start} + tokens.count));
+    tokens.pages = limits_.keeps_kv ? std::span(slot.pages).first(pages)
+                                    : std::span(encoder_pages_).subspan(next_page, pages);
+    next_page += pages;
+    if (slot.reader) note_reading(tokens);
+    first += tokens.count;
+  }
+}
+
+/// Tells the drafter of an entry's tokens, and notes what it may guess behind them.
+void PlanReader::want_guesses(const PlanEntry& entry, const SlotTokens& tokens) {
   drafter_->observe(tokens.slot, known_ids(tokens));
-  const std::span<TokenId> room = std::span(guesses_).subspan(guessed_, place_of(most));
-  if (room.empty()) return;
-  const Draft draft = drafter_->guess(tokens.slot, room);
-  guessed_ += draft.count;
-  tokens.guesses = room.first(draft.count);
-  tokens.source = draft.source;
+  if (entry.guesses == 0) return;
+  const std::size_t first_guess = guesses_wanted_;
+  guesses_wanted_ += place_of(entry.guesses);
+  const std::int64_t end = std::int64_t{tokens.start} + tokens.count + entry.guesses;
+  task_entries_.push_back(entries_.size() - 1);
+  tasks_.push_back(
+      {.slot = tokens.slot,
+       .room = std::span(guesses_).subspan(first_guess, place_of(entry.guesses)),
+       .drafts = entry.drafts,
+       .pages = std::span(slot(tokens.slot).pages).first(place_of(limits_.kv_pages_for(end)))});
+}
+
+/// Puts what the drafter guesses behind the entries' tokens.
+void PlanReader::guess() {
+  if (!drafter_) return;
+  drafter_->guess_all(tasks_);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const GuessTask& task = tasks_[i];
+    SlotTokens& tokens = entries_[task_entries_[i]];
+    tokens.guesses = task.room.first(task.draft.count);
+    tokens.source = task.draft.source;
+    tokens.count += static_cast<std::int32_t>(task.draft.count);
+    guessed_ += task.draft.count;
+  }
 }
 
 void PlanReader::note_reading(const SlotTokens& tokens) {
@@ -314,6 +345,7 @@ std::span<const PlanCopy> PlanReader::forked_pages(const PlanFork& fork) {
 }
 
 void PlanReader::begin_results(StepResult& result) const {
+  if (drafter_) result.drafting = drafter_->took();
   result.samples.resize(results_);
   result.top.resize(results_ * std::size_t{kMaxTopLogprobs});
 }

@@ -181,7 +181,9 @@ class PlanReader {
   void read_samples(const Plan& plan);
   void fork(const PlanFork& fork);
   void note_reading(const SlotTokens& tokens);
-  void guess(SlotTokens& tokens, std::int32_t most);
+  void want_guesses(const PlanEntry& entry, const SlotTokens& tokens);
+  void guess();
+  void lay_entries();
   void add_outputs(const SlotTokens& tokens);
 
   const DeviceLimits limits_;
@@ -201,9 +203,12 @@ class PlanReader {
   std::vector<PlanCopy> forked_;
   std::vector<SlotReading> readings_;
   std::unique_ptr<Drafter> drafter_;
-  std::vector<TokenId> guesses_;  // of the step
-  std::size_t guessed_ = 0;       // of these, so far
-  std::size_t results_ = 0;       // that choices_ give at most
+  std::vector<GuessTask> tasks_;
+  std::vector<std::size_t> task_entries_;  // by task, which of entries_
+  std::vector<TokenId> guesses_;           // of the step: rooms of tasks_
+  std::size_t guesses_wanted_ = 0;         // of these, in rooms
+  std::size_t guessed_ = 0;                // and made
+  std::size_t results_ = 0;                // that choices_ give at most
 };
 
 }  // namespace weft

@@ -68,6 +68,15 @@ void check_progress(const Group& group, const Sequence& sequence) {
   }
 }
 
+/// Returns how many guesses a draft model made.
+std::int32_t drafted_in(const StepResult& result) {
+  std::int32_t made = 0;
+  for (const SampleResult& one : result.samples) {
+    if (one.source == GuessSource::kModel) made += one.guessed;
+  }
+  return made;
+}
+
 /// Whether the sequence's newest token is its last.
 SequenceEnd end_at_newest(const Group& group, const Sequence& sequence) {
   if (std::ranges::binary_search(group.spec.end_tokens, sequence.outputs.back())) {
@@ -275,7 +284,11 @@ void Scheduler::begin(Group& group, Tick* amended) {
 }
 
 void Scheduler::complete(const Tick& tick) {
-  if (!is_empty(tick.shape)) chunks_.learn(shape_that_ran(tick), tick.result.took);
+  // A draft model's time is no part of what a step of this shape takes.
+  const DraftTimes& drafting = tick.result.drafting;
+  const Duration took = std::max(tick.result.took - drafting.total(), Duration{});
+  if (!is_empty(tick.shape)) chunks_.learn(shape_that_ran(tick), took);
+  chunks_.guesses().note_drafting(tick.guess_costs, drafting, drafted_in(tick.result));
   swaps_.learn(tick.result.swapped, tick.result.swapping);
   training_.take(tick.plan.tick, tick.result.training);
   clock_.run(tick.plan.tick);
@@ -331,7 +344,7 @@ void Scheduler::take_results(const Tick& tick, std::size_t index,
     const std::int32_t guesses = entry_of(tick.plan, index).guesses;
     note_result(sequence, guesses, right);
     if (guesses > 0) memory_.trim(sequence);
-    chunks_.guesses().learn(sequence, made, right);
+    chunks_.guesses().learn(sequence, made, right, source);
     count_guesses(group, source, {.rejected = made - right});
     // What is known of it is written by this tick and those before, as later ones feed its result.
     // It may be about to end.

@@ -9,6 +9,7 @@
 
 #include "weft/actors/adapters/adapter_registry.h"
 #include "weft/actors/engine_error.h"
+#include "weft/actors/loading/draft_model.h"
 #include "weft/config/replicas_text.h"
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/device_info.h"
@@ -156,6 +157,17 @@ Result<void> wish_adapters(const Config& config, CapacityWishes& wishes) {
   return {};
 }
 
+/// Adds the draft model to the wishes.
+Result<void> wish_draft(const Config& config, const OpenedModel& opened, const Tokenizer& tokenizer,
+                        DeviceWishes& wishes) {
+  if (config.speculation_model.empty()) return {};
+  auto draft = open_draft_model(opened, tokenizer, config.speculation_model);
+  if (!draft) return draft.error();
+  wishes.draft = *std::move(draft);
+  wishes.looks_up = config.speculation != SpeculationKind::kOff || config.speculation_prediction;
+  return {};
+}
+
 /// Returns the function that reads adapters for a model; it keeps the model's files open.
 std::function<Result<Adapter>(const std::filesystem::path&)> reader_of(const OpenedModel& opened) {
   return
@@ -272,7 +284,7 @@ DeviceWishes wishes_of(const Config& config) {
   wishes.page_tokens = config.page_tokens;
   wishes.context = config.max_context;
   wishes.step_tokens = config.max_step_tokens;
-  wishes.must_guess = config.speculation != SpeculationKind::kOff;
+  wishes.must_guess = config.guesses_unasked();
   if (wishes.must_guess || config.speculation_prediction) {
     wishes.guesses = config.speculation_max_tokens;
   }
@@ -356,6 +368,7 @@ Result<LoadedModel> load_served(const OpenedModel& opened, Tokenizer tokenizer,
   wishes.weights = std::move(weights);
   wishes.world = *std::move(world);
   if (auto wished = wish_adapters(config, wishes.capacity); !wished) return wished.error();
+  if (auto wished = wish_draft(config, opened, tokenizer, wishes); !wished) return wished.error();
   auto placement = settle(opened, wishes);
   if (!placement) return placement.error();
   auto devices = load_step_devices(opened, wishes, ends, progress);

@@ -9,7 +9,7 @@ namespace weft {
 void apply_config(ServedModel& model, const Config& config,
                   std::shared_ptr<Gauge> structured_bytes) {
   model.cache_share = config.cache_share;
-  model.guesses_unasked = config.speculation != SpeculationKind::kOff;
+  model.guesses_unasked = config.guesses_unasked();
   model.takes_predictions = config.speculation_prediction;
   model.grammars =
       GrammarCache(model.tokenizer, static_cast<std::size_t>(config.structured_memory_bytes),

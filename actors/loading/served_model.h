@@ -69,9 +69,9 @@ struct ServedModel {
   /// Warnings for the server's operator, one sentence each, about what the model's files lack.
   std::vector<std::string> warnings{};
   CacheShare cache_share = CacheShare::kKey;  ///< Config::cache_share
-  bool guesses_unasked = true;    ///< Config::speculation is not kOff: requests are guessed unasked
-  bool takes_predictions = true;  ///< Config::speculation_prediction
-  GrammarCache grammars{tokenizer};  ///< for structured outputs
+  bool guesses_unasked = true;                ///< Config::guesses_unasked()
+  bool takes_predictions = true;              ///< Config::speculation_prediction
+  GrammarCache grammars{tokenizer};           ///< for structured outputs
   std::int64_t long_from = 0;  ///< longer sequences use the long set of angles; 0 = no such set
   ModelFacts facts{};
   /// The adapters that requests can name; null: it takes none.

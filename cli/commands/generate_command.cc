@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 #include <span>
@@ -16,14 +17,16 @@
 #include <utility>
 #include <vector>
 
+#include "weft/actors/loading/draft_model.h"
 #include "weft/actors/loading/generation_config.h"
 #include "weft/cli/chat_prompt.h"
 #include "weft/cli/commands.h"
 #include "weft/cli/fail.h"
 #include "weft/cli/model_loading.h"
+#include "weft/gpu/drafting/host_drafts.h"
 #include "weft/gpu/sequence_runner.h"
 #include "weft/kernels/sample/sample.h"
-#include "weft/sampling/drafters/suffix_drafter.h"
+#include "weft/sampling/drafters/drafter.h"
 #include "weft/text/chat/chat_encoder.h"
 #include "weft/text/output/incremental_detokenizer.h"
 #include "weft/text/tokenizer/tokenizer.h"
@@ -36,6 +39,8 @@ using std::chrono::steady_clock;
 constexpr const char* kGenerateVerb = "generate";
 constexpr std::int64_t kMaxGeneratedTokens = std::int64_t{1} << 20;
 constexpr std::size_t kMostGuesses = 8;  // the same bound as speculation.max_tokens
+/// A draft model's guesses cost time, and the later ones are right less often.
+constexpr std::size_t kMostDrafts = 4;
 
 struct GenerateOptions {
   ModelOptions model;
@@ -129,17 +134,20 @@ TokenId forced_bos(const GenerateOptions& options, const Tokenizer& tokenizer,
 /// Runs one sequence from its prompt to its end.
 class Generation {
  public:
-  Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device)
+  /// `drafter` may be null: no tokens are guessed.
+  Generation(const GenerateOptions& options, const Tokenizer& tokenizer, ModelDevice& device,
+             std::unique_ptr<Drafter> drafter)
       : options_(options),
         tokenizer_(tokenizer),
         device_(device),
         runner_(device),
-        forced_bos_(forced_bos(options, tokenizer, device.program())) {
+        forced_bos_(forced_bos(options, tokenizer, device.program())),
+        drafter_(std::move(drafter)) {
     const auto vocabulary = static_cast<std::size_t>(device.program().vocabulary);
     scratch_.resize(2 * vocabulary);
-    if (options.speculation != "suffix") return;
-    const auto context = static_cast<std::size_t>(device.options().max_context);
-    drafter_ = std::make_unique<SuffixDrafter>(1, vocabulary, context + 1);
+    // A page of a draft model for each page of the model; the numbers are the runner's.
+    draft_pages_.resize(static_cast<std::size_t>(device.options().pages));
+    std::iota(draft_pages_.begin(), draft_pages_.end(), 0);
   }
 
   Timing run(std::vector<TokenId> prompt) {
@@ -190,7 +198,11 @@ class Generation {
     if (drafter_) {
       drafter_->observe(0, chosen_);
       fed_.resize(1 + std::min(kMostGuesses, most - timing.tokens - 1));
-      fed_.resize(1 + drafter_->guess(0, std::span(fed_).subspan(1)).count);
+      GuessTask task{.slot = 0, .room = std::span(fed_).subspan(1)};
+      task.drafts = static_cast<std::int32_t>(std::min(task.room.size(), kMostDrafts));
+      task.pages = draft_pages_;
+      drafter_->guess_all(std::span(&task, 1));
+      fed_.resize(1 + task.draft.count);
     }
     const std::span<const TokenId> guesses = std::span(fed_).subspan(1);
     feed(std::span(fed_).first(1), guesses, whole);
@@ -246,9 +258,10 @@ class Generation {
   TokenId forced_bos_;      ///< the output begins with this token
   std::set<TokenId> seen_;  ///< tokens of the prompt and the output
   std::vector<float> logits_;
-  std::unique_ptr<Drafter> drafter_;  ///< null: no tokens are guessed
-  std::vector<TokenId> fed_;          ///< the newest token, then guesses
-  std::vector<TokenId> chosen_;       ///< tokens chosen in the last step
+  std::unique_ptr<Drafter> drafter_;       ///< null: no tokens are guessed
+  std::vector<std::int32_t> draft_pages_;  ///< the drafter's
+  std::vector<TokenId> fed_;               ///< the newest token, then guesses
+  std::vector<TokenId> chosen_;            ///< tokens chosen in the last step
 };
 
 void print_stats(const Timing& timing, const std::string& device) {
@@ -264,6 +277,33 @@ void print_stats(const Timing& timing, const std::string& device) {
   std::cerr << ", on " << device << '\n';
 }
 
+/// Returns the limits for a drafter of one sequence on this device.
+DeviceLimits limits_of(const ModelDevice& device) {
+  DeviceLimits limits;
+  limits.rows = 1;
+  limits.pages = device.options().pages;
+  limits.page_tokens = device.options().page_tokens;
+  limits.context = device.options().max_context;
+  limits.vocabulary = device.program().vocabulary;
+  limits.guesses = static_cast<std::int32_t>(kMostGuesses);
+  return limits;
+}
+
+/// Returns the drafter that --speculation names: none, look-ups, or the draft model at a path.
+std::unique_ptr<Drafter> drafter_for(const GenerateOptions& options, const OpenedModel& model,
+                                     const Tokenizer& tokenizer, const ModelDevice& device) {
+  if (options.speculation == "off") return nullptr;
+  DeviceWishes wishes;
+  if (options.speculation != "suffix") {
+    wishes.draft =
+        value_or_fail(kGenerateVerb, open_draft_model(model, tokenizer, options.speculation));
+    wishes.looks_up = false;
+    value_or_fail(kGenerateVerb, check_draft(*wishes.draft->program, *model.program));
+  }
+  HostDrafters drafters(wishes, device.options().kv_dtype, options.model.threads);
+  return value_or_fail(kGenerateVerb, drafters.make(limits_of(device), {}));
+}
+
 void run_generate(const GenerateOptions& options) {
   const OpenedModel model = value_or_fail(kGenerateVerb, open_asked(options.model));
   if (!model.program->generates())
@@ -276,7 +316,9 @@ void run_generate(const GenerateOptions& options) {
   std::vector<TokenId> prompt = prompt_tokens(options, tokenizer, *model.program);
   const auto context = static_cast<std::int64_t>(prompt.size()) + options.max_tokens;
   const auto device = value_or_fail(kGenerateVerb, load_alone(model, options.model, context));
-  const Timing timing = Generation(options, tokenizer, *device).run(std::move(prompt));
+  Generation generation(options, tokenizer, *device,
+                        drafter_for(options, model, tokenizer, *device));
+  const Timing timing = generation.run(std::move(prompt));
   if (options.stats) print_stats(timing, options.model.device);
 }
 
@@ -340,9 +382,10 @@ void add_generate_command(CLI::App& app) {
       "the folder that it is in");
   command
       ->add_option("--speculation", options->speculation,
-                   "What guesses tokens, which one step then verifies together: off, or suffix, "
-                   "that a text goes on as it did before. The output stays the same")
-      ->check(CLI::IsMember({"off", "suffix"}))
+                   "What guesses tokens, which one step then verifies together: off; suffix, that "
+                   "a text goes on as it did before; or the path of a draft model with the same "
+                   "vocabulary. The output stays the same")
+      ->type_name("off|suffix|MODEL")
       ->capture_default_str();
   auto* seed = command->add_option("--seed", sampling.seed, "Same seed, same text; default: any");
   command->add_flag("--ignore-end", options->ignore_end, "Go on past the model's end token");

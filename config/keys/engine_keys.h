@@ -278,6 +278,15 @@ inline constexpr std::array kKeys = {
         "processor, with a grammar while scheduling.jump_ahead is on, or whose activations "
         "are read; on a GPU not with penalties or structured output either",
         "A wrong guess costs time where a step is busy computing", "speculation"},
+    ConfigKey{
+        "speculation", "model", text<&Config::speculation_model>(),
+        "A draft model that guesses, on the device cpu beside the model: a folder, a GGUF file or "
+        "a llama2.c file with the model's vocabulary; empty: none. With the kind suffix a long "
+        "match is guessed from first. It takes the memory of its weights, and a page of its KV "
+        "cache for each page of the model's. Not for a model that is cut or on a GPU, nor for "
+        "several models",
+        "Only a model of at most a tenth of the size makes steps pay, and few have one",
+        "speculation-model"},
     ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
               "Tokens that are guessed of a sequence at once",
               "Nine tokens of one sequence take a host hardly longer than one, as it reads the "

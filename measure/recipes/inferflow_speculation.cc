@@ -91,6 +91,7 @@ Stepper stepper_of(const RecipeSetup& setup, SpeculationKind kind) {
   config.max_rows = 1;
   config.speculation = kind;
   config.speculation_prediction = kind != SpeculationKind::kOff;
+  config.speculation_model.clear();      // look-ups take no time, as by_paper() has it
   config.speculation_recent_tokens = 0;  // a round would find the output of the one before
   auto loaded = load_served(setup.model.opened, setup.model.tokenizer, config).value();
   return Stepper(config, std::move(loaded.model), loaded.devices.front().front());

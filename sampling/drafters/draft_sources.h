@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,12 +16,14 @@ enum class GuessSource : std::uint8_t {
   kOwn,         ///< in the sequence itself, its prompt or output
   kPrediction,  ///< in the output that the request predicts
   kRecent,      ///< in recent outputs of the same client (RecentOutputs)
+  kModel,       ///< nowhere: a draft model computed it
 };
-inline constexpr std::size_t kGuessSources = 3;
-/// Returns the name of a source in metrics: "suffix", "prediction" or "recent".
+inline constexpr std::size_t kGuessSources = 4;
+/// Returns the name of a source in metrics: "suffix", "prediction", "recent" or "model".
 [[nodiscard]] constexpr std::string_view to_string(GuessSource source) noexcept {
-  if (source == GuessSource::kOwn) return "suffix";
-  return source == GuessSource::kPrediction ? "prediction" : "recent";
+  constexpr std::array<std::string_view, kGuessSources> kNames = {"suffix", "prediction", "recent",
+                                                                  "model"};
+  return kNames.at(static_cast<std::size_t>(source));
 }
 
 /// Texts beside a sequence, the newest first; none is null.

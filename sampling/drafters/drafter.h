@@ -6,6 +6,7 @@
 
 #include "weft/core/token.h"
 #include "weft/sampling/drafters/draft_sources.h"
+#include "weft/sampling/drafters/draft_times.h"
 
 namespace weft {
 
@@ -13,6 +14,17 @@ namespace weft {
 struct Draft {
   std::size_t count = 0;  ///< tokens
   GuessSource source = GuessSource::kOwn;
+  std::size_t matched = 0;  ///< tokens of the sequence that equal those of the place; 0: no place
+};
+
+/// A sequence of a step that may have guesses.
+struct GuessTask {
+  std::int32_t slot = 0;
+  std::span<TokenId> room = {};  ///< for the guesses; as many as the plan allows
+  std::int32_t drafts = 0;       ///< the most guesses if a draft model makes them
+  /// The pages of its KV, which have places for all its tokens and the room's.
+  std::span<const std::int32_t> pages = {};
+  Draft draft{};  ///< what was guessed: the first `draft.count` tokens of `room`
 };
 
 /// Guesses the next tokens of sequences, for a device that verifies guesses (speculative decoding:
@@ -37,6 +49,13 @@ class Drafter {
   /// Writes what may follow the tokens of the slot's sequence, the next one first, and returns how
   /// many tokens it has written: 0 to all. Each is in the vocabulary.
   [[nodiscard]] virtual Draft guess(std::int32_t slot, std::span<TokenId> guesses) = 0;
+  /// Guesses for all sequences of a step; each slot is in one task. A device calls this once in
+  /// each step, after observe().
+  virtual void guess_all(std::span<GuessTask> tasks) {
+    for (GuessTask& task : tasks) task.draft = guess(task.slot, task.room);
+  }
+  /// The time that a draft model took in the last guess_all().
+  [[nodiscard]] virtual DraftTimes took() const noexcept { return {}; }
 };
 
 }  // namespace weft

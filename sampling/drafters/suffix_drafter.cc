@@ -168,12 +168,11 @@ SuffixDrafter::Places SuffixDrafter::find_recent(const Slot& slot, const DraftTe
   return found;
 }
 
-/// Guesses by the recent output with the longest match, if that is longer than `matched` tokens;
-/// returns how many tokens.
-std::size_t SuffixDrafter::guess_recent(const Slot& slot, std::size_t matched,
-                                        std::span<TokenId> guesses) {
+/// Guesses by the recent output with the longest match, if that is longer than `matched` tokens.
+Draft SuffixDrafter::guess_recent(const Slot& slot, std::size_t matched,
+                                  std::span<TokenId> guesses) {
   const std::shared_ptr<const DraftTexts> recent = slot.recent.lock();
-  if (!recent) return 0;
+  if (!recent) return {};
   const DraftText* longest = nullptr;
   Places places;
   for (const std::shared_ptr<const DraftText>& text : *recent) {
@@ -182,9 +181,10 @@ std::size_t SuffixDrafter::guess_recent(const Slot& slot, std::size_t matched,
     longest = text.get();
     places = found;
   }
-  if (longest == nullptr) return 0;
+  if (longest == nullptr) return {};
   const std::size_t most = std::min(guesses.size(), places.matched);
-  return take_votes(longest->tokens(), places, false, guesses.first(most));
+  return {take_votes(longest->tokens(), places, false, guesses.first(most)), GuessSource::kRecent,
+          places.matched};
 }
 
 Draft SuffixDrafter::guess(std::int32_t slot, std::span<TokenId> guesses) {
@@ -197,15 +197,15 @@ Draft SuffixDrafter::guess(std::int32_t slot, std::span<TokenId> guesses) {
   const Places predicted = prediction ? find_predicted(one, *prediction) : Places();
   Draft draft;
   if (predicted.count > 0 && (own.count == 0 || predicted.matched >= own.matched)) {
-    draft = {take_votes(prediction->tokens(), predicted, false, guesses), GuessSource::kPrediction};
+    draft = {take_votes(prediction->tokens(), predicted, false, guesses), GuessSource::kPrediction,
+             predicted.matched};
   }
   if (draft.count == 0) {
-    const std::size_t matched = own.count > 0 ? own.matched : 0;
-    draft = {guess_recent(one, matched, guesses), GuessSource::kRecent};
+    draft = guess_recent(one, own.count > 0 ? own.matched : 0, guesses);
   }
   if (draft.count == 0) {
     const std::size_t most = std::min(guesses.size(), own.matched);
-    draft = {take_votes(tokens, own, true, guesses.first(most)), GuessSource::kOwn};
+    draft = {take_votes(tokens, own, true, guesses.first(most)), GuessSource::kOwn, own.matched};
   }
   if (draft.count > 0) {
     one.guessed_at = tokens.size();

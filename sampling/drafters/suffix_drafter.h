@@ -81,8 +81,8 @@ class SuffixDrafter final : public Drafter {
   [[nodiscard]] static Places find_own(const Slot& slot);
   [[nodiscard]] static Places find_predicted(const Slot& slot, const DraftText& prediction);
   [[nodiscard]] static Places find_recent(const Slot& slot, const DraftText& text);
-  [[nodiscard]] static std::size_t guess_recent(const Slot& slot, std::size_t matched,
-                                                std::span<TokenId> guesses);
+  [[nodiscard]] static Draft guess_recent(const Slot& slot, std::size_t matched,
+                                          std::span<TokenId> guesses);
 
   const std::size_t vocabulary_;
   const std::size_t max_context_;

@@ -24,7 +24,10 @@ struct Sequence {
   std::int32_t row = -1;
   std::int32_t chunk = 0;    ///< tokens that the plan in the making feeds
   std::int32_t guesses = 0;  ///< of these, guesses
-  GuessRecord guess_record;  ///< what became of its guesses
+  std::int32_t drafts = 0;   ///< of the guesses, the most by a draft model
+  GuessRecord guess_record;  ///< what became of its guesses that were looked up
+  GuessRecord draft_record;  ///< what became of its guesses by a draft model
+  bool is_drafted = false;   ///< a draft model has guessed for it since its row began
   bool fresh = true;         ///< its row has not begun
   SequenceEnd end = SequenceEnd::kNone;
   float mirostat_mu = 0;
@@ -47,7 +50,8 @@ struct Sequence {
   void restart() noexcept {
     progress.restart();
     under_way.disown_results();
-    chunk = guesses = 0;
+    chunk = guesses = drafts = 0;
+    is_drafted = false;
     fresh = true;
   }
 };

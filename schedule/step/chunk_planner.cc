@@ -228,14 +228,15 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
       const std::int32_t most = guesses_of(*group, sequence);
-      if (most > 0) guesses_.add(sequence, most);
+      if (most > 0) guesses_.add(sequence, most, options_.limits.drafts);
     }
   }
   for (const GuessPolicy::Choice& choice :
-       guesses_.share_out(room_for_guesses(tick, times.guess))) {
+       guesses_.share_out(room_for_guesses(tick, times.guess + guesses_.draft_time()))) {
     if (choice.guesses == 0) continue;
     Sequence& sequence = *choice.sequence;
     sequence.guesses = running_.make_room_for_guesses(sequence, choice.guesses);
+    sequence.drafts = std::min(choice.drafts, sequence.guesses);
     sequence.chunk += sequence.guesses;
     shape.guess_tokens += sequence.guesses;
     shape.context_tokens += sequence.guesses;

@@ -34,23 +34,43 @@ double expected_right(double chance, std::int32_t guesses) {
 }
 
 /// Whether the sequence may be tried again: not before it is known what became of its last try.
-bool may_try(const Sequence& sequence) {
+bool may_try(const Sequence& sequence, const GuessRecord& record) {
   const Progress& progress = sequence.progress;
-  return progress.guesses() == 0 && !sequence.guess_record.rests(progress.known());
+  return progress.guesses() == 0 && !record.rests(progress.known());
 }
+
+/// What a draft model's measured time keeps of its weight when a new one comes: a memory of five
+/// steps.
+constexpr double kKeepOfDraftTime = 0.8;
+/// A longer time counts as so many times the known one, since it is mostly a disturbance, which
+/// would use up the ledger.
+constexpr double kMostGrowth = 2;
 
 }  // namespace
 
 const GuessCosts& GuessPolicy::begin(const GuessCosts& costs) {
   costs_ = costs;
   costs_.guess = std::max(costs.guess, kLeastCost * costs.step / std::max(costs.rows, 1));
-  credit_ = std::min(credit_ + kSpent, kMostCredit);
+  costs_.draft = draft_time_;
+  earn(kSpent);
   choices_.clear();
   return costs_;
 }
 
-void GuessPolicy::add(Sequence& sequence, std::int32_t most) {
-  choices_.push_back({&sequence, most, 0, sequence.guess_record.chance(all_.chance(kFirstChance))});
+/// Adds to the ledger, and what it has no room for to the reserve.
+void GuessPolicy::earn(double steps) {
+  credit_ += steps;
+  reserve_ = std::min(reserve_ + std::max(credit_ - kMostCredit, 0.0), kMostReserve);
+  credit_ = std::min(credit_, kMostCredit);
+}
+
+void GuessPolicy::add(Sequence& sequence, std::int32_t most, bool drafts) {
+  Choice& choice = choices_.emplace_back();
+  choice.sequence = &sequence;
+  choice.most = most;
+  choice.chance = sequence.guess_record.chance(all_.chance(kFirstChance));
+  choice.may_draft = drafts && (reserve_ > 0 || sequence.is_drafted);
+  choice.draft_chance = sequence.draft_record.chance(all_drafts_.chance(kFirstChance));
 }
 
 std::span<const GuessPolicy::Choice> GuessPolicy::share_out(std::int32_t room) {
@@ -67,6 +87,7 @@ std::span<const GuessPolicy::Choice> GuessPolicy::share_out(std::int32_t room) {
   if (taken() > room) take_at(price_for(room, price));
   for (Choice& choice : choices_) {
     choice.guesses = std::min(choice.guesses, room);
+    choice.drafts = std::min(choice.drafts, choice.guesses);
     room -= choice.guesses;
   }
   try_again(room);
@@ -89,14 +110,33 @@ double GuessPolicy::price_at(double price) const {
   double tokens = costs_.rows;
   double time = costs_.step;
   for (const Choice& choice : choices_) {
-    tokens += expected_right(choice.chance, choice.guesses);
-    time += costs_.guess * choice.guesses;
+    // The draft model has guesses for each sequence, a look-up seldom.
+    if (choice.drafts > 0) {
+      tokens += expected_right(choice.draft_chance, choice.drafts);
+      time += (costs_.guess + costs_.draft) * choice.drafts;
+    } else {
+      tokens += expected_right(choice.chance, choice.guesses);
+      time += costs_.guess * choice.guesses;
+    }
   }
   return std::max(price, costs_.guess * tokens / time);
 }
 
+/// Returns the price of a draft model's guess where a looked-up one has this price.
+double GuessPolicy::drafted_price(double price) const {
+  return price * (costs_.guess + costs_.draft) / costs_.guess;
+}
+
 void GuessPolicy::take_at(double price) {
-  for (Choice& choice : choices_) choice.guesses = worth(choice.chance, choice.most, price);
+  // What a draft model costs is measured first, in tries.
+  const bool drafts = costs_.step > 0 && costs_.draft > 0;
+  for (Choice& choice : choices_) {
+    choice.guesses = worth(choice.chance, choice.most, price);
+    choice.drafts = drafts && choice.may_draft
+                        ? worth(choice.draft_chance, choice.most, drafted_price(price))
+                        : 0;
+    choice.guesses = std::max(choice.guesses, choice.drafts);
+  }
 }
 
 std::int32_t GuessPolicy::taken() const {
@@ -108,25 +148,54 @@ std::int32_t GuessPolicy::taken() const {
 /// Gives a few guesses to those that have none, as far as the credit goes.
 void GuessPolicy::try_again(std::int32_t room) {
   const double each = costs_.step > 0 ? costs_.guess / costs_.step : 0;
+  // Before a draft model's guess was measured it counts as a token.
+  const double draft = costs_.draft > 0 ? costs_.draft : costs_.step / std::max(costs_.rows, 1);
+  const double drafted = costs_.step > 0 ? draft / costs_.step : 0;
   double left = credit_;
   for (Choice& choice : choices_) {
-    if (room == 0 || left <= 0) return;
-    if (choice.guesses > 0 || !may_try(*choice.sequence)) continue;
-    choice.guesses = std::min({kTries, choice.most, room});
-    room -= choice.guesses;
-    left -= each * choice.guesses;
+    if (left <= 0) return;
+    const Sequence& sequence = *choice.sequence;
+    const std::int32_t most = std::min({kTries, choice.most, choice.guesses + room});
+    const std::int32_t before = choice.guesses;
+    if (before == 0 && may_try(sequence, sequence.guess_record)) choice.guesses = most;
+    if (choice.drafts == 0 && choice.may_draft && may_try(sequence, sequence.draft_record)) {
+      choice.drafts = most;
+      choice.guesses = std::max(choice.guesses, most);
+      left -= drafted * choice.drafts;
+    }
+    room -= choice.guesses - before;
+    left -= each * (choice.guesses - before);
   }
 }
 
 void GuessPolicy::note(const GuessCosts& costs, std::int32_t made, std::int32_t right) {
   if (made == 0 || costs.step <= 0) return;
-  credit_ += static_cast<double>(right) / costs.rows - made * costs.guess / costs.step;
-  credit_ = std::min(credit_, kMostCredit);
+  earn(static_cast<double>(right) / costs.rows - made * costs.guess / costs.step);
 }
 
-void GuessPolicy::learn(Sequence& sequence, std::int32_t made, std::int32_t right) {
-  sequence.guess_record.learn(made, right, sequence.progress.known());
-  all_.learn(made, right, 0);
+void GuessPolicy::note_drafting(const GuessCosts& costs, const DraftTimes& times,
+                                std::int32_t made) {
+  auto drafting = static_cast<double>(times.drafting.count());
+  if (made > 0 && drafting > 0) {
+    // Before the first measurement a guess is taken to cost as much as a token.
+    const double known = draft_time_ > 0 ? draft_time_ : costs.step / std::max(costs.rows, 1);
+    const double most = known > 0 ? kMostGrowth * known : drafting;
+    const double each = std::min(drafting / made, most);
+    draft_time_ = draft_time_ > 0 ? std::lerp(each, draft_time_, kKeepOfDraftTime) : each;
+    drafting = each * made;
+  }
+  if (costs.step <= 0) return;
+  credit_ -= drafting / costs.step;
+  reserve_ -= static_cast<double>(times.reading.count()) / costs.step;
+}
+
+void GuessPolicy::learn(Sequence& sequence, std::int32_t made, std::int32_t right,
+                        GuessSource source) {
+  const bool drafted = source == GuessSource::kModel;
+  if (drafted && made > 0) sequence.is_drafted = true;
+  (drafted ? sequence.draft_record : sequence.guess_record)
+      .learn(made, right, sequence.progress.known());
+  (drafted ? all_drafts_ : all_).learn(made, right, 0);
 }
 
 }  // namespace weft

@@ -4,16 +4,19 @@
 #include <span>
 #include <vector>
 
+#include "weft/sampling/drafters/draft_sources.h"
+#include "weft/sampling/drafters/draft_times.h"
 #include "weft/schedule/sequence/guess_record.h"
 
 namespace weft {
 
 struct Sequence;
 
-/// What a step is predicted to take, in any unit of time.
+/// What a step is predicted to take, in any unit of time; in nanoseconds with a draft model.
 struct GuessCosts {
   double step = 0;   ///< the tokens of all sequences that decode, without guesses; 0: not known
   double guess = 0;  ///< one guess more
+  double draft = 0;  ///< what a guess of a draft model costs beside that; 0: not known
   std::int32_t rows = 0;  ///< sequences that decode
 };
 
@@ -32,6 +35,17 @@ struct GuessCosts {
 /// saves. Without credit no guess is made. So over n steps guesses cost no more than kSpent * n +
 /// kMostCredit, and what two plans under way spend beyond their credit.
 ///
+/// Guesses of a draft model are decided on beside guesses that are looked up: they have records of
+/// their own, and each costs its part of the draft model's measured time as well. A plan allows the
+/// larger number, and of it so many by the draft model (Choice::drafts); the device's drafter takes
+/// a look-up, or the draft model.
+///
+/// A draft model has to read a sequence before it guesses. A second ledger pays for that, the
+/// reserve, in steps as well: it has kFirstReserve at first, and gets what the first ledger has no
+/// room for, so what guesses save beyond their bound. Without reserve only sequences that the draft
+/// model has guessed for before are drafted for. So in the long run reading costs no more than
+/// kFirstReserve and what guesses have saved.
+///
 /// A sequence whose guesses do not pay is tried again now and then, on credit, with kTries guesses:
 /// soon after a right one, and more rarely the longer all are wrong (GuessRecord::rests()).
 ///
@@ -45,6 +59,11 @@ class GuessPolicy {
   static constexpr double kMostCredit = 8;
   /// Guesses of a try: a match of the drafter is seldom right for one token alone.
   static constexpr std::int32_t kTries = 2;
+  /// Steps that a draft model may read for before its guesses have saved any: one prompt of some
+  /// thousand tokens for a draft model of a tenth of the model's size.
+  static constexpr double kFirstReserve = 32;
+  /// Steps in the reserve at most: enough for several such prompts at once.
+  static constexpr double kMostReserve = 256;
 
   /// For so many sequences in a step.
   explicit GuessPolicy(std::int32_t rows) { choices_.reserve(static_cast<std::size_t>(rows)); }
@@ -53,14 +72,18 @@ class GuessPolicy {
     Sequence* sequence = nullptr;
     std::int32_t most = 0;     ///< guesses that it may have
     std::int32_t guesses = 0;  ///< that it gets
-    double chance = 0;         ///< that a guess is right if those before it are
+    double chance = 0;         ///< that a looked-up guess is right if those before it are
+    bool may_draft = false;    ///< a draft model may guess for it
+    std::int32_t drafts = 0;   ///< of `guesses`, the most by a draft model
+    double draft_chance = 0;   ///< as `chance`, of a draft model's guesses
   };
 
   /// A step is planned in which sequences decode. Returns the costs by which its guesses are
   /// charged.
   const GuessCosts& begin(const GuessCosts& costs);
-  /// The sequence decodes in it, and may have up to `most` guesses, at least one.
-  void add(Sequence& sequence, std::int32_t most);
+  /// The sequence decodes in it, and may have up to `most` guesses, at least one; with `drafts`
+  /// also by a draft model.
+  void add(Sequence& sequence, std::int32_t most, bool drafts = false);
   /// Shares out at most `room` guesses among those that were added. Returns what each of these
   /// gets.
   [[nodiscard]] std::span<const Choice> share_out(std::int32_t room);
@@ -68,13 +91,21 @@ class GuessPolicy {
   /// Of a step's result: so many guesses were made for a sequence, and so many of them were right.
   /// `costs` are those of that step's begin(), since the next plan may have been begun meanwhile.
   void note(const GuessCosts& costs, std::int32_t made, std::int32_t right);
-  /// The same, for what the sequence's next guesses are expected to be.
-  void learn(Sequence& sequence, std::int32_t made, std::int32_t right);
+  /// The same, for what the sequence's next guesses of the source are expected to be.
+  void learn(Sequence& sequence, std::int32_t made, std::int32_t right,
+             GuessSource source = GuessSource::kOwn);
+  /// Of the same result: the time that a draft model took for `made` guesses, and for reading.
+  void note_drafting(const GuessCosts& costs, const DraftTimes& times, std::int32_t made);
 
   /// In steps.
   [[nodiscard]] double credit() const noexcept { return credit_; }
+  [[nodiscard]] double reserve() const noexcept { return reserve_; }
+  /// Nanoseconds that a draft model takes for a guess; 0: not known.
+  [[nodiscard]] double draft_time() const noexcept { return draft_time_; }
 
  private:
+  void earn(double steps);
+  [[nodiscard]] double drafted_price(double price) const;
   [[nodiscard]] double price_at(double price) const;
   void take_at(double price);
   [[nodiscard]] double price_for(std::int32_t room, double low);
@@ -83,7 +114,10 @@ class GuessPolicy {
 
   GuessCosts costs_;
   double credit_ = kMostCredit;
-  GuessRecord all_;  // of all sequences: what a new one is expected to be like
+  double reserve_ = kFirstReserve;
+  double draft_time_ = 0;
+  GuessRecord all_;         // of all sequences: what a new one is expected to be like
+  GuessRecord all_drafts_;  // the same of a draft model's guesses
   std::vector<Choice> choices_;
 };
 

@@ -96,6 +96,7 @@ void PlanAmender::take_back_guesses(Tick& tick) {
     if (entry.guesses == 0) continue;
     rows_.sequence_in(entry.row).progress.take_back_guesses(entry.guesses);
     entry.count -= std::exchange(entry.guesses, 0);
+    entry.drafts = 0;
   }
   tick.shape = shape_of(tick.plan, window_);
 }

@@ -173,7 +173,7 @@ void PlanWriter::write_entry(Tick& tick, Group& group, std::int32_t index) {
   const auto entry = static_cast<std::int32_t>(plan.entries.size());
   plan.entries.push_back({sequence.row, sequence.chunk, sequence.progress.planned(),
                           write_tokens(plan, group, sequence), sequence.guesses,
-                          sequence.progress.guesses()});
+                          sequence.progress.guesses(), std::exchange(sequence.drafts, 0)});
   sequence.under_way.feed(plan.tick);
   sequence.progress.plan(std::exchange(sequence.chunk, 0), std::exchange(sequence.guesses, 0));
   memory_.states().write(plan, sequence);

@@ -20,6 +20,8 @@
 
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/cuda/cuda_step_device.h"
+#include "weft/gpu/drafting/model_drafter.h"
+#include "weft/gpu/host/host_device.h"
 #include "weft/gpu/host/host_step_device.h"
 #include "weft/sampling/drafters/suffix_drafter.h"
 #include "weft/tests/actors/played_pipeline.h"
@@ -276,12 +278,29 @@ class PipelineGolden : public testing::Test {
                       .guesses = 4},
         PipelineShape{
             .name = "reserve", .pages = 12, .admission = AdmissionMode::kReserve, .guesses = 7}};
-    for (const PipelineShape& shape : shapes) {
+    for (PipelineShape shape : shapes) {
       const EngineStats stats = play_guessed(recalls, shape, wanted);
       EXPECT_GT(stats.accepted_guesses, stats.output_tokens / 20) << shape.name;
       EXPECT_GT(stats.rejected_guesses, 0U) << shape.name;
       static_cast<void>(play_guessed(by_suffix, shape, wanted));
+      if (is_gpu_ || program().has_encoder) continue;
+      shape.drafts = true;
+      const EngineStats drafted = play_guessed(drafts_for_itself(), shape, wanted);
+      EXPECT_GT(drafted.accepted_guesses, drafted.output_tokens / 20) << shape.name;
     }
+  }
+
+  /// Returns drafters by the model itself, as its own draft model.
+  [[nodiscard]] std::function<std::unique_ptr<Drafter>(const DeviceLimits&)> drafts_for_itself()
+      const {
+    return [this](const DeviceLimits& limits) {
+      const OpenedModel& model = golden_.model;
+      return std::make_unique<ModelDrafter>(
+          HostDevice::load(model.checkpoint, model.program,
+                           ModelDrafter::options_for(*model.program, limits, DType::kF32, 1))
+              .value(),
+          limits, nullptr);
+    };
   }
 
   using MakeDrafter = std::function<std::unique_ptr<Drafter>(const DeviceLimits&)>;

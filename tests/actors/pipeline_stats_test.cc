@@ -49,20 +49,24 @@ TEST(PipelineStatsTest, PublishesWhatBecameOfGuesses) {
   now.guesses.of(GuessSource::kOwn) = {.made = 8, .accepted = 6, .rejected = 1};
   now.guesses.of(GuessSource::kPrediction) = {.made = 3, .accepted = 1, .rejected = 1};
   now.guesses.of(GuessSource::kRecent) = {.made = 5, .accepted = 3, .rejected = 2};
+  now.guesses.of(GuessSource::kModel) = {.made = 7, .accepted = 4, .rejected = 3};
   stats.set(0, now);
   stats.set(1, now);
   const std::string text = prometheus_text(registry);
   for (const char* line : {"guessed_tokens_total{drafter=\"suffix\"} 16\n",
                            "guessed_tokens_total{drafter=\"prediction\"} 6\n",
                            "guessed_tokens_total{drafter=\"recent\"} 10\n",
+                           "guessed_tokens_total{drafter=\"model\"} 14\n",
                            "accepted_tokens_total{drafter=\"suffix\"} 12\n",
+                           "accepted_tokens_total{drafter=\"model\"} 8\n",
+                           "rejected_tokens_total{drafter=\"model\"} 6\n",
                            "accepted_tokens_total{drafter=\"prediction\"} 2\n",
                            "rejected_tokens_total{drafter=\"suffix\"} 2\n",
                            "rejected_tokens_total{drafter=\"prediction\"} 2\n"}) {
     EXPECT_THAT(text, HasSubstr(std::string("weft_speculation_") + line));
   }
-  EXPECT_EQ(stats.read().accepted_guesses, 20U);
-  EXPECT_EQ(stats.read().rejected_guesses, 8U);
+  EXPECT_EQ(stats.read().accepted_guesses, 28U);
+  EXPECT_EQ(stats.read().rejected_guesses, 14U);
 }
 
 TEST(PipelineStatsTest, PublishesWhatWasTrained) {

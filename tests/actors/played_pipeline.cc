@@ -53,6 +53,7 @@ DeviceLimits limits_of(const Program& program, const PipelineShape& shape) {
   limits.step_tokens = shape.step_tokens;
   limits.guesses = shape.guesses;
   limits.chooses_at_once = shape.chooses_at_once;
+  limits.drafts = shape.drafts;
   if (program.has_encoder) {
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
     limits.cross_pages = limits.rows * limits.pages_per_row();
@@ -72,6 +73,8 @@ class NotedDevice final : public ForwardingDevice {
     for (const PlanEntry& entry : plan.entries) guesses += entry.guesses;
     // Guesses are cheap, as where a step mostly reads weights.
     result.took = std::chrono::microseconds(100 * (tokens_of(plan) - guesses) + guesses);
+    const bool has_drafted = result.drafting.total() > Duration{};
+    result.drafting = {.drafting = Duration{has_drafted ? 1 : 0}};
     sizes_.most_tokens = std::max(sizes_.most_tokens, tokens_of(plan));
     sizes_.most_entries = std::max(sizes_.most_entries, plan.entries.size());
     for (const PlanEntry& entry : plan.entries) {

@@ -31,6 +31,7 @@ struct PipelineShape {
   std::int32_t decode_every = 1;
   std::int32_t guesses = 0;  ///< of a row in a step, at most
   bool chooses_at_once = false;
+  bool drafts = false;  ///< the device has a draft model, which is said to take no time
   /// A step is said to take 100 us for each token; 0: no step is too long.
   std::chrono::microseconds target_inter_token{0};
 };

@@ -56,7 +56,10 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   limits_.vocabulary = kLetters;
   limits_.stages = options.stages;
   limits_.guesses = options.guesses;
-  if (options.guesses > 0) acceptance_.seed(random());
+  if (options.guesses > 0) {
+    acceptance_.seed(random());
+    limits_.drafts = acceptance_() % 4 > 0;
+  }
   if (options.adapters) {
     limits_.adapter_places = static_cast<std::int32_t>(1 + below(3));
     copying_.seed(random());
@@ -108,6 +111,7 @@ void SimulatedModel::count(const Plan& plan) {
   for (const PlanEntry& entry : plan.entries) {
     guesses.entries += entry.guesses > 0 ? 1 : 0;
     guesses.unsure += entry.unsure > 0 ? 1 : 0;
+    guesses.drafts += entry.drafts > 0 ? 1 : 0;
   }
   states.kept += plan.snapshots.size();
   states.restored += plan.restores.size();
@@ -132,6 +136,14 @@ FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& 
     guesses.right += static_cast<std::uint64_t>(right);
     return right;
   };
+  if (limits_.drafts) {
+    device.drafting = [this](std::int32_t drafted) {
+      // It reads in some steps.
+      const auto reading = static_cast<std::int64_t>(acceptance_() % 4) - 2;
+      return DraftTimes{.drafting = std::chrono::microseconds(2 * drafted),
+                        .reading = std::chrono::microseconds(std::max<std::int64_t>(reading, 0))};
+    };
+  }
   if (options_.adapters) {
     device.adapter_steps = [this] { return static_cast<std::int32_t>(copying_() % 4); };
   }

@@ -63,11 +63,12 @@ class SimulatedModel {
   /// How many pages came back from files.
   [[nodiscard]] std::uint64_t pages_read() const;
 
-  /// Counts of guesses: entries with guesses, entries whose start the host did not know, and
-  /// guesses that were made and that were right.
+  /// Counts of guesses: entries with guesses, entries whose start the host did not know, entries
+  /// for which a draft model might guess, and guesses that were made and that were right.
   struct Guesses {
     std::uint64_t entries = 0;
     std::uint64_t unsure = 0;
+    std::uint64_t drafts = 0;
     std::uint64_t made = 0;
     std::uint64_t right = 0;
   };

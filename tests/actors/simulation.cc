@@ -285,6 +285,7 @@ SimulatedModel::Guesses Simulation::guesses() const {
   for (const SimulatedModel& model : models_) {
     sum.entries += model.guesses.entries;
     sum.unsure += model.guesses.unsure;
+    sum.drafts += model.guesses.drafts;
     sum.made += model.guesses.made;
     sum.right += model.guesses.right;
   }

@@ -67,6 +67,7 @@ void simulate(const SimulationOptions& options, Tally& tally) {
   tally.adapter_loads += simulation.adapter_loads();
   tally.guesses.entries += simulation.guesses().entries;
   tally.guesses.unsure += simulation.guesses().unsure;
+  tally.guesses.drafts += simulation.guesses().drafts;
   tally.guesses.made += simulation.guesses().made;
   tally.guesses.right += simulation.guesses().right;
   tally.states.kept += simulation.states().kept;
@@ -206,9 +207,10 @@ void simulate_guesses(SimulationOptions options) {
   EXPECT_GT(guesses.right, 0U);
   EXPECT_LT(guesses.right, guesses.made);
   EXPECT_GT(guesses.unsure, guesses.entries / 10) << "plans wait for what is accepted";
+  EXPECT_GT(guesses.drafts, guesses.entries / 20) << "most devices have a draft model";
   std::cout << guesses.entries << " entries with guesses, " << guesses.unsure
             << " that began where the device knew, " << guesses.right << " of " << guesses.made
-            << " guesses right\n";
+            << " guesses right, " << guesses.drafts << " entries for a draft model\n";
 }
 
 TEST(SimulationTest, NothingIsLostOrTakenBackWhereDevicesGuess) {

@@ -74,6 +74,19 @@ TEST(ConfigOptionsTest, NamesAdaptersAndMergesABarePathByOneFlag) {
               FailsWith(ConfigErrc::kBadConfig, "--adapter: one adapter can be merged"));
 }
 
+TEST(ConfigOptionsTest, NamesAKindOrADraftModelByOneFlag) {
+  EXPECT_EQ(config_of("--speculation suffix").engine.speculation, SpeculationKind::kSuffix);
+  const Config drafted = config_of("--speculation models/draft").engine;
+  EXPECT_EQ(drafted.speculation_model, "models/draft");
+  EXPECT_EQ(drafted.speculation, SpeculationKind::kOff);
+  EXPECT_TRUE(drafted.guesses_unasked());
+  EXPECT_FALSE(Config().guesses_unasked());
+  const Config both = config_of("--speculation suffix --speculation-model draft.gguf").engine;
+  EXPECT_EQ(both.speculation_model, "draft.gguf");
+  EXPECT_EQ(both.speculation, SpeculationKind::kSuffix);
+  EXPECT_THAT(draft_of("--speculation sufix"), FailsWith(ConfigErrc::kBadConfig, "--speculation"));
+}
+
 TEST(ConfigOptionsTest, TakesAVariableForEachKey) {
   for (const ConfigKey& key : config_schema()) {
     std::string value = value_of(key.setting, FileConfig());

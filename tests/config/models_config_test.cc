@@ -133,6 +133,9 @@ TEST(ModelsConfigTest, NamesFileLineAndKeyOfAMistake) {
       {"[[models]]\nname = 'a'\npath = 'a'\nmodel.path = 'b'", kUnknownConfigKey, "model: no key"},
       {"model.path = 'x'\n[[models]]\nname = 'a'\npath = 'a'", kBadConfig,
        "f:1: model.path: [[models]] says it of each model"},
+      {"[[models]]\nname = 'a'\npath = 'a'\nspeculation.model = 'd'\n"
+       "[[models]]\nname = 'b'\npath = 'b'",
+       kBadConfig, "speculation.model = \"d\": a draft model is for an engine of one model"},
       {"server.model_name = 'x'\n[[models]]\nname = 'a'\npath = 'a'", kBadConfig,
        "f:1: server.model_name: [[models]]"},
   };

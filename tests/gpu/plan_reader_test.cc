@@ -311,6 +311,61 @@ TEST_F(PlanReaderTest, TheDrafterHearsOfThePromptAndOfThePrediction) {
   EXPECT_EQ(noted.sources.prediction, prediction);
 }
 
+/// Guesses one token for each sequence that a draft model may guess for, and notes what it is
+/// asked.
+class DraftingDrafter final : public Drafter {
+ public:
+  explicit DraftingDrafter(std::vector<GuessTask>& asked) : asked_(asked) {}
+  void start(std::int32_t /*slot*/, std::span<const TokenId> /*tokens*/,
+             std::size_t /*prompt_tokens*/, const DraftSources& /*sources*/) override {}
+  void observe(std::int32_t /*slot*/, std::span<const TokenId> /*tokens*/) override {}
+  void fork(std::int32_t /*from*/, std::int32_t /*to*/) override {}
+  [[nodiscard]] Draft guess(std::int32_t /*slot*/, std::span<TokenId> /*guesses*/) override {
+    return {};
+  }
+  void guess_all(std::span<GuessTask> tasks) override {
+    for (GuessTask& task : tasks) {
+      if (task.drafts > 0) task.room.front() = 77;
+      task.draft = {.count = task.drafts > 0 ? 1U : 0U, .source = GuessSource::kModel};
+    }
+    asked_.assign(tasks.begin(), tasks.end());
+  }
+  [[nodiscard]] DraftTimes took() const noexcept override {
+    return {.drafting = Duration{3}, .reading = Duration{4}};
+  }
+
+ private:
+  std::vector<GuessTask>& asked_;
+};
+
+TEST_F(GuessingReaderTest, ADraftModelIsAskedOnceForAllEntriesOfAStep) {
+  std::vector<GuessTask> asked;
+  reader_.use(std::make_unique<DraftingDrafter>(asked));
+  for (const std::int32_t row : {0, 1, 2}) {
+    builder_.start(row, greedy(), 1).table(row, 0, {row, row + 8, row + 16}).feed(row, 0, {20});
+    PlanEntry& entry = builder_.plan().entries.back();
+    if (row > 0) entry.guesses = 3;
+    entry.drafts = row == 2 ? 2 : 0;
+    entry.count = 1 + entry.guesses;
+    builder_.sample();
+  }
+  const std::span<const SlotTokens> entries = read();
+  ASSERT_THAT(asked, SizeIs(2)) << "the first may have no guesses";
+  EXPECT_EQ(asked[0].slot, 1);
+  EXPECT_EQ(asked[0].drafts, 0);
+  EXPECT_EQ(asked[1].slot, 2);
+  EXPECT_EQ(asked[1].drafts, 2);
+  EXPECT_THAT(asked[1].room, SizeIs(3));
+  EXPECT_THAT(asked[1].pages, ElementsAre(2)) << "of the token and three guesses";
+  EXPECT_THAT(entries[1].guesses, IsEmpty());
+  EXPECT_THAT(entries[2].guesses, ElementsAre(77));
+  EXPECT_EQ(entries[2].source, GuessSource::kModel);
+  EXPECT_EQ(entries[2].first, 2) << "places follow what was guessed";
+  StepResult result;
+  reader_.begin_results(result);
+  EXPECT_EQ(result.drafting.total(), Duration{7});
+}
+
 TEST_F(GuessingReaderTest, GoesOnBehindTheLastRightGuess) {
   for (const std::int32_t row : {0, 2}) {
     const TokenId first = row == 0 ? 30 : 10;

@@ -62,6 +62,7 @@ void SchedulerFixture::start(const SchedulerOptions& options,
   device.swap = swap;
   device.right_guesses = right_guesses_;
   device.guess_source = guess_source_;
+  device.drafting = drafting_;
   device.adapter_steps = adapter_steps_;
   device_ = std::make_unique<FakeDevice>(std::move(device));
   scheduler_ = std::make_unique<Scheduler>(options, static_cast<SchedulerListener&>(*this));

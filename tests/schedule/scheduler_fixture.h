@@ -135,6 +135,7 @@ class SchedulerFixture : public testing::Test, protected SchedulerListener {
   std::shared_ptr<PageFiles> files_;                         // closed before the device goes
   std::function<std::int32_t(std::int32_t)> right_guesses_;  ///< of the next device
   GuessSource guess_source_ = GuessSource::kOwn;             ///< the same
+  std::function<DraftTimes(std::int32_t)> drafting_;         ///< the same
   std::function<std::int32_t()> adapter_steps_;              ///< the same
   std::function<TrainingDone(const Plan&)> on_training_;     ///< what an executor does of a plan's
   std::int64_t file_bytes_ = std::int64_t{1} << 24U;

@@ -382,5 +382,64 @@ TEST_F(SchedulerGuessesTest, ASequenceThatGivesWayLeavesItsGuesses) {
   for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.outputs[0], alone(one));
 }
 
+/// A device with a draft model whose guesses take so long, and which speaks in every second entry.
+class SchedulerDraftsTest : public SchedulerGuessesTest {
+ protected:
+  void start_drafting(Duration each, std::function<std::int32_t(std::int32_t)> right) {
+    drafting_ = [each](std::int32_t drafted) { return DraftTimes{.drafting = drafted * each}; };
+    SchedulerOptions options = roomy();
+    options.limits.drafts = true;
+    options.limits.context = 2048;
+    options.limits.pages = 1024;
+    start_guessing(std::move(right), options, guesses_take(microseconds(10)));
+  }
+  /// Returns the most drafts of an entry in some plans.
+  std::int32_t most_drafts_of_steps(int steps) {
+    std::int32_t most = 0;
+    for (int i = 0; i < steps && plan(); ++i) {
+      for (const PlanEntry& entry : newest().entries) {
+        EXPECT_LE(entry.drafts, entry.guesses);
+        most = std::max(most, entry.drafts);
+      }
+      if (planned() > 1) run();
+    }
+    return most;
+  }
+};
+
+TEST_F(SchedulerDraftsTest, OutputsStayTheSameWhoeverGuesses) {
+  start_drafting(microseconds(20), in_turn());
+  for (std::int32_t most = 1; most <= 12; ++most) {
+    submit({.prompt = most, .max_tokens = 3 * most, .sequences = 1 + most % 3, .text = 1});
+  }
+  finish_all();
+  for (const GroupOutcome& one : outcomes_) EXPECT_EQ(one.end, GroupEnd::kDone);
+  const GuessTallies tallies = scheduler_->stats().guesses;
+  EXPECT_GT(tallies.of(GuessSource::kModel).made, 0);
+  EXPECT_GT(tallies.of(GuessSource::kOwn).made, 0);
+}
+
+TEST_F(SchedulerDraftsTest, ADraftModelThatPaysDraftsAsMuchAsItMay) {
+  start_drafting(microseconds(20), all);
+  submit({.max_tokens = 400});
+  static_cast<void>(most_drafts_of_steps(40));
+  EXPECT_EQ(most_drafts_of_steps(20), kGuesses);
+}
+
+TEST_F(SchedulerDraftsTest, ADraftModelAsSlowAsTheModelTakesNoGuessesFromLookUps) {
+  start_drafting(milliseconds(3), all);
+  submit({.max_tokens = 2000});
+  static_cast<void>(most_drafts_of_steps(100));
+  std::int32_t drafted = 0;
+  std::int32_t guessed = 0;
+  for (int i = 0; i < 100 && plan(); ++i) {
+    drafted += newest().entries.front().drafts;
+    guessed += guesses_in(newest());
+    if (planned() > 1) run();
+  }
+  EXPECT_LT(drafted, 40) << "tries alone";
+  EXPECT_GT(guessed, 100);
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -8,8 +8,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +22,7 @@
 #include "weft/gpu/device_error.h"
 #include "weft/tests/fixture/result_matchers.h"
 #include "weft/tests/fixture/source_path.h"
+#include "weft/tests/fixture/temp_folder.h"
 
 namespace weft {
 namespace {
@@ -35,6 +39,28 @@ Config small_config() {
   config.max_context = 1024;
   return config;
 }
+
+/// A folder with another model than the demo model, of the same vocabulary: its first two layers.
+class ShallowModel {
+ public:
+  ShallowModel() {
+    const std::filesystem::path demo = test::source_path("examples/demo_model/model");
+    std::ifstream file(demo / "config.json");
+    std::string config{std::istreambuf_iterator<char>(file), {}};
+    const std::string key = "\"num_hidden_layers\": ";
+    const std::size_t at = config.find(key) + key.size();
+    config.replace(at, config.find_first_not_of("0123456789", at) - at, "2");
+    folder_.write("config.json", config);
+    for (const char* const name :
+         {"model.safetensors", "tokenizer.json", "tokenizer_config.json"}) {
+      std::filesystem::create_symlink(demo / name, folder_.path() / name);
+    }
+  }
+  [[nodiscard]] std::string path() const { return folder_.path().string(); }
+
+ private:
+  test::TempFolder folder_;
+};
 
 /// Asks for a story at a temperature at which hardly anything is said twice.
 Request story() {
@@ -178,6 +204,105 @@ TEST_F(EngineGuessesTest, GuessesByWhatTheSameClientGotRecently) {
   EXPECT_THAT(play("a", keeps_none).metrics, testing::HasSubstr(kNone));
   const auto caches_none = [](Config& config) { config.cache_enabled = false; };
   EXPECT_THAT(play("a", caches_none).metrics, testing::HasSubstr(kNone));
+}
+
+/// With forks, penalties, structured output and preemption by pages that are too few for all.
+TEST_F(EngineGuessesTest, ADraftModelChangesNoOutput) {
+  const ShallowModel shallow;
+  const auto play = [&](const std::string& draft, SpeculationKind kind) {
+    Config config = small_config();
+    config.jump_ahead = false;
+    config.speculation_model = draft;
+    config.target_inter_token = std::chrono::minutes(1);  // guesses do not depend on the machine
+    config.speculation = kind;
+    config.max_rows = 6;
+    config.max_pages = 16;
+    config.max_context = 200;
+    Result<Engine> engine = load(std::move(config));
+    EXPECT_TRUE(engine) << to_string(engine.error());
+    std::vector<std::future<GenerationResult>> under_way;
+    for (const float temperature : {0.0F, 0.7F, 1.5F}) {
+      Request request = story();
+      request.sampling.temperature = temperature;
+      const auto submit = [&] {
+        under_way.push_back(engine->async_generate(
+            request, asio::use_future(
+                         [](error_code /*error*/, GenerationResult result) { return result; })));
+      };
+      submit();
+      request.sampling.penalties.frequency = 0.3F;
+      request.sampling.logprobs = true;
+      request.sampling.n = 2;
+      submit();
+      request.sampling.ignore_eos = false;
+      request.structured_output = {.kind = StructuredOutput::Kind::kRegex,
+                                   .text = R"((\{"name": "[a-z]{1,6}"\}, ){6})"};
+      submit();
+    }
+    std::vector<GenerationResult> all;
+    for (auto& one : under_way) {
+      io.restart();
+      while (one.wait_for(std::chrono::seconds(0)) != std::future_status::ready) io.run_one();
+      all.push_back(one.get());
+    }
+    return std::pair(std::move(all), engine->metrics_text());
+  };
+  const std::string demo = small_config().model;
+  const auto [plain, none] = play("", SpeculationKind::kOff);
+  EXPECT_THAT(none, testing::HasSubstr("guessed_tokens_total{drafter=\"model\"} 0\n"));
+  for (const auto& [draft, kind] :
+       {std::pair(demo, SpeculationKind::kOff), std::pair(shallow.path(), SpeculationKind::kOff),
+        std::pair(demo, SpeculationKind::kSuffix)}) {
+    const auto [drafted, metrics] = play(draft, kind);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      ASSERT_EQ(drafted[i].choices.size(), plain[i].choices.size());
+      for (std::size_t choice = 0; choice < plain[i].choices.size(); ++choice) {
+        EXPECT_EQ(drafted[i].choices[choice].tokens, plain[i].choices[choice].tokens) << i;
+        EXPECT_EQ(drafted[i].choices[choice].logprobs, plain[i].choices[choice].logprobs) << i;
+      }
+    }
+    EXPECT_THAT(metrics,
+                testing::ContainsRegex("guessed_tokens_total.drafter=\"model\". [1-9][0-9]*\n"));
+  }
+}
+
+TEST_F(EngineGuessesTest, AllGreedyGuessesOfAModelForItselfAreRight) {
+  Config config = small_config();
+  config.speculation_model = config.model;
+  config.target_inter_token = std::chrono::minutes(1);
+  Result<Engine> engine = load(std::move(config));
+  ASSERT_TRUE(engine) << to_string(engine.error());
+  Request request = story();
+  request.sampling.temperature = 0;
+  request.max_tokens = 200;
+  const GenerationResult drafted = answer(*engine, request);
+  EXPECT_GT(drafted.usage.accepted_guesses, 0);
+  EXPECT_EQ(drafted.usage.rejected_guesses, 0);
+  EXPECT_EQ(drafted.usage.output_tokens, 200);
+
+  request.speculation.kind = SpeculationKind::kOff;
+  const GenerationResult plain = answer(*engine, request);
+  EXPECT_EQ(plain.choices.at(0).tokens, drafted.choices.at(0).tokens);
+  EXPECT_EQ(plain.usage.accepted_guesses, 0) << "the request wants none";
+}
+
+TEST_F(EngineGuessesTest, DraftModelsThatCannotBeUsedAreRefusedByName) {
+  const auto refusal = [&](const std::function<void(Config&)>& change) {
+    Config config = small_config();
+    config.speculation_model = config.model;
+    change(config);
+    const Result<Engine> engine = load(std::move(config));
+    return engine ? std::string("none") : to_string(engine.error());
+  };
+  EXPECT_THAT(refusal([](Config& config) { config.partition = "cpu, cpu"; }),
+              testing::AllOf(testing::HasSubstr("speculation.model"), testing::HasSubstr("cpu")));
+  EXPECT_THAT(refusal([](Config& config) { config.speculation_model = "/no/such/model"; }),
+              testing::AllOf(testing::HasSubstr("speculation.model"),
+                             testing::HasSubstr("/no/such/model")));
+  EXPECT_THAT(refusal([](Config& config) {
+                config.speculation_model = test::source_path("tests/model/data/goldens/llama");
+              }),
+              testing::HasSubstr("speculation.model: its vocabulary has"));
 }
 
 TEST_F(EngineGuessesTest, GuessesOfAModelThatIsCutAreRefused) {

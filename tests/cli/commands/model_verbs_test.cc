@@ -73,7 +73,13 @@ TEST(GenerateVerb, GivesTheSameTextWithGuesses) {
     const ProgramRun plain = run_weft(text);
     EXPECT_EQ(plain.status, 0);
     EXPECT_EQ(run_weft(text + " --speculation suffix").output, plain.output) << how;
+    EXPECT_EQ(run_weft(text + " --speculation " + quoted_demo_model).output, plain.output) << how;
   }
+  const ProgramRun drafted =
+      run_weft("generate " + quoted_demo_model + "'Once upon a time' --stats --temperature 0 " +
+               "--ignore-end --max-tokens 41 --speculation " + quoted_demo_model);
+  // The first token, and then eight steps: all guesses of a model for itself are right.
+  EXPECT_THAT(drafted.output, HasSubstr("(32 of 32 guesses right)"));
   const ProgramRun guessed =
       run_weft("generate " + quoted_demo_model +
                "'one two three. one two three. one two' --stats --temperature 0 "
@@ -86,6 +92,13 @@ TEST(GenerateVerb, RefusesGuessesOnADeviceThatDoesNotVerifyThem) {
       run_weft("generate " + quoted_demo_model + "Hi --device cuda --speculation suffix");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("--speculation suffix needs --device cpu"));
+}
+
+TEST(GenerateVerb, NamesADraftModelThatCannotBeUsed) {
+  const ProgramRun outcome =
+      run_weft("generate " + quoted_demo_model + "Hi --speculation /no/such/model");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("speculation.model"), HasSubstr("/no/such/model")));
 }
 
 TEST(GenerateVerb, NamesTheOptionThatIsOutOfRange) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "weft/core/time/clock.h"
+
+namespace weft {
+
+/// The time that a draft model took in a step.
+struct DraftTimes {
+  Duration drafting{};  ///< for guesses
+  Duration reading{};   ///< for tokens that it had not seen yet
+
+  [[nodiscard]] Duration total() const noexcept { return drafting + reading; }
+};
+
+}  // namespace weft
