@@ -13,10 +13,10 @@ namespace weft {
 /// Trains jobs with an engine of one model, and lets this engine serve their adapters.
 class EngineTrainer final : public JobTrainer {
  public:
-  /// `config` is the configuration of the engine's model. The engine must outlive this object, and
-  /// completes its operations by `completions`. The executor's context must run until this object's
-  /// end, even if the application's own context has stopped, and must outlive the engine, whose
-  /// threads may still be leaving it.
+  /// `config` is the configuration of the engine's model. The engine must outlive this object.
+  /// `completions` runs the handlers of the engine's operations. The executor's context must run
+  /// until this object's end, even if the application's own context has stopped. It must outlive
+  /// the engine, whose threads may still be leaving it.
   EngineTrainer(Engine& engine, Config config, boost::asio::any_io_executor completions)
       : engine_(engine), config_(std::move(config)), completions_(std::move(completions)) {}
 

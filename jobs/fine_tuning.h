@@ -47,8 +47,8 @@ class FineTuning {
   /// wait.
   void stop() { runner_->end(); }
 
-  /// The engine has loaded a model, which has lost its adapters since it was unloaded. The models
-  /// of its jobs are served again soon. Any thread; does not wait.
+  /// To be called when the engine has loaded a base, which has no adapters then. The fine-tuned
+  /// models of the base are served again soon. Any thread; does not wait.
   void on_base_loaded(const std::string& model) { models_.on_base_loaded(model); }
 
   /// Sets the metrics that are levels, as the number of jobs. Does not wait.

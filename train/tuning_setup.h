@@ -26,11 +26,11 @@ inline constexpr std::int64_t kMicroBatchTokens = 2048;
 struct TuningSetup {
   std::filesystem::path model;  ///< the base's folder, whose tokenizer the examples get
   std::filesystem::path data;
-  std::string name;  ///< of the job, for its states (TuningJob)
+  std::string name;  ///< the job's name in its states (TuningJob)
   PairSettings pairs{};
   double dropout = 0;
-  std::int64_t tokens = 0;  ///< of a micro-batch; 0: kMicroBatchTokens, or the model's context
-  std::uint64_t seed = 0;   ///< of the examples' order
+  std::int64_t tokens = 0;  ///< in a micro-batch; 0: kMicroBatchTokens, or the model's context
+  std::uint64_t seed = 0;   ///< for the examples' order
   bool shuffle = true;
   std::chrono::local_seconds now{};  ///< the chat template's time
   int threads = 0;                   ///< 0: all processors

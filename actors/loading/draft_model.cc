@@ -37,7 +37,7 @@ Result<void> check_same_vocabulary(const OpenedModel& model, const Tokenizer& to
   }
   for (std::size_t i = 0; i < size; ++i) {
     if (has_same_text(tokenizer, drafted, static_cast<TokenId>(i))) continue;
-    return unlike("token " + std::to_string(i) + " of its tokenizer is another than the model's");
+    return unlike("token " + std::to_string(i) + " of its tokenizer differs from the model's");
   }
   return {};
 }

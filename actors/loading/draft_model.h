@@ -9,11 +9,10 @@
 
 namespace weft {
 
-/// Opens the draft model at `path`, which guesses the tokens of an opened model
-/// (Config::speculation_model). Errors of open_model() and load_tokenizer(). DeviceErrc::kUnfit for
-/// a draft model whose tokens have other texts than the model's; where one of the two has no
-/// tokenizer files, the sizes of their vocabularies are compared. Each error begins with
-/// speculation.model.
+/// Opens the draft model at `path`, which guesses the tokens of `model`
+/// (Config::speculation_model). Compares the tokens of both tokenizers; if one of the models has no
+/// tokenizer files, compares the sizes of the vocabularies. DeviceErrc::kUnfit: they differ; errors
+/// of open_model() and load_tokenizer(). The text of each error begins with speculation.model.
 [[nodiscard]] Result<std::shared_ptr<const OpenedModel>> open_draft_model(
     const OpenedModel& model, const Tokenizer& tokenizer, const std::filesystem::path& path);
 

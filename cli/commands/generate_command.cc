@@ -381,10 +381,11 @@ void add_generate_command(CLI::App& app) {
       "generation_config.json for options without a flag: auto for the model's own, or "
       "the folder that it is in");
   command
-      ->add_option("--speculation", options->speculation,
-                   "What guesses tokens, which one step then verifies together: off; suffix, that "
-                   "a text goes on as it did before; or the path of a draft model with the same "
-                   "vocabulary. The output stays the same")
+      ->add_option(
+          "--speculation", options->speculation,
+          "How tokens are guessed, which one step then verifies together: off; suffix: as the "
+          "text continued before; or the path of a draft model with the same "
+          "vocabulary. The output stays the same")
       ->type_name("off|suffix|MODEL")
       ->capture_default_str();
   auto* seed = command->add_option("--seed", sampling.seed, "Same seed, same text; default: any");

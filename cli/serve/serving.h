@@ -54,7 +54,7 @@ class Serving {
   void load();
   /// What load() has made.
   struct Loaded {
-    std::unique_ptr<boost::asio::thread_pool> completions{};  ///< of what fine_tuning asks
+    std::unique_ptr<boost::asio::thread_pool> completions{};  ///< runs the handlers of fine-tuning
     std::unique_ptr<Engine> engine{};
     std::unique_ptr<FineTuning> fine_tuning{};  ///< null: the configuration has no folder for it
   };

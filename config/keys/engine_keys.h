@@ -280,12 +280,13 @@ inline constexpr std::array kKeys = {
         "A wrong guess costs time where a step is busy computing", "speculation"},
     ConfigKey{
         "speculation", "model", text<&Config::speculation_model>(),
-        "A draft model that guesses, on the device cpu beside the model: a folder, a GGUF file or "
-        "a llama2.c file with the model's vocabulary; empty: none. With the kind suffix a long "
-        "match is guessed from first. It takes the memory of its weights, and a page of its KV "
-        "cache for each page of the model's. Not for a model that is cut or on a GPU, nor for "
-        "several models",
-        "Only a model of at most a tenth of the size makes steps pay, and few have one",
+        "A draft model that guesses tokens, on the device cpu beside the model: a folder, a GGUF "
+        "file or a llama2.c file with the model's vocabulary; empty: none. With the kind suffix, a "
+        "look-up with a long match guesses in its place. A draft model takes the memory of its "
+        "weights, and a page of its KV cache for each page of the model's KV cache. Not for a "
+        "model that is cut or on a GPU, nor for several models",
+        "A draft model pays only if it has at most a tenth of the model's size, and few models "
+        "have such a draft model",
         "speculation-model"},
     ConfigKey{"speculation", "max_tokens", integer<&Config::speculation_max_tokens>(1, 64),
               "Tokens that are guessed of a sequence at once",

@@ -29,9 +29,9 @@ Result<void> check_draft(const Program& draft, const Program& model) {
   }
   if (!model.causal || !model.generates()) return no_draft("model.path generates no text");
   if (model.window > 0) {
-    return no_draft("in each layer of model.path a token sees at most " +
-                    std::to_string(model.window) +
-                    " tokens; the pages of older ones go, which a draft model needs");
+    return no_draft(
+        "in each layer of model.path a token sees at most " + std::to_string(model.window) +
+        " tokens; the model gives up the pages of older tokens, which a draft model needs");
   }
   return {};
 }

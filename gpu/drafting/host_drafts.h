@@ -15,17 +15,17 @@
 
 namespace weft {
 
-/// Refuses a draft model that cannot continue the sequences of a model, or a model whose sequences
-/// it could not follow: kUnfit, named speculation.model.
+/// Checks whether a draft model can guess for a model. kUnfit naming speculation.model: the draft
+/// model cannot continue a text, or it cannot follow the sequences of the model.
 [[nodiscard]] Result<void> check_draft(const Program& draft, const Program& model);
 
-/// Returns the needs of a model with those of its draft model on the host: its weights once, its
-/// pages and buffers for each replica.
+/// Adds the needs of a draft model on the host to the needs of its model: the draft model's weights
+/// once, and its pages and buffers for each replica. `draft` must outlive the result.
 [[nodiscard]] DeviceNeeds with_draft(DeviceNeeds needs, const Program& draft, DType kv_dtype,
                                      std::int32_t page_tokens, std::int64_t replicas);
 
-/// Makes the drafters of a model's replicas on the host, of which each guesses for one device. If
-/// the wishes have a draft model, they share its weights. Owner only.
+/// Makes the drafters of a model's replicas on the host, one drafter for each device. If the wishes
+/// have a draft model, the drafters share the draft model's weights. Owner only.
 class HostDrafters {
  public:
   /// `wishes` outlive the object. `threads` are of each replica.

@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-/// Tokens behind the newest one that the draft model reads in the same step as the newest: the last
-/// guess, where all guesses were right.
+/// Unread tokens before the newest one that the draft model reads in the same step as the newest.
+/// There is one if all guesses were right: the draft model has not read its last guess.
 constexpr std::size_t kFewBehind = 1;
 
 /// Returns the hash of all tokens so far, with one more (a step of FNV-1a over 64 bits). Two texts
@@ -138,7 +138,7 @@ void ModelDrafter::guess_all(std::span<GuessTask> tasks) {
   took_ = {.drafting = std::chrono::steady_clock::now() - has_read, .reading = has_read - began};
 }
 
-/// Whether the draft model can continue the sequence, whose pages are looked at then.
+/// Returns whether the draft model can continue the sequence. If so, takes its page table.
 bool ModelDrafter::can_draft(const GuessTask& task) {
   Slot& slot = at(task.slot);
   if (!slot.is_readable || slot.tokens.empty() || slot.tokens.size() > context_) return false;
@@ -146,8 +146,8 @@ bool ModelDrafter::can_draft(const GuessTask& task) {
   return true;
 }
 
-/// Takes a sequence's page table. What was read in other pages is forgotten, and what earlier
-/// sequences have left in the new ones is found.
+/// Takes a sequence's page table. Forgets the tokens that the draft model has read into other
+/// pages, and finds the tokens that earlier sequences have left in the new pages.
 void ModelDrafter::find_pages(Slot& slot, std::span<const std::int32_t> pages) {
   const auto changed = std::ranges::mismatch(slot.pages, pages).in2;
   const auto same = static_cast<std::size_t>(changed - pages.begin());
@@ -171,8 +171,9 @@ void ModelDrafter::note_pages(Slot& slot) {
   }
 }
 
-/// Claims the pages for the next `tokens` tokens that the slot's sequence reads. Returns false if
-/// another sequence with the same prompt writes one of them in this step; then it need not.
+/// Claims the pages of the next `tokens` tokens that the draft model reads of the slot's sequence.
+/// Returns false if another sequence with the same prompt writes one of these pages in this step.
+/// Then the slot's sequence need not write it.
 bool ModelDrafter::claim(std::int32_t slot, std::size_t tokens) {
   const Slot& one = at(slot);
   const std::size_t first = one.read.size() / page_tokens_;
@@ -240,7 +241,8 @@ void ModelDrafter::read() {
   }
   drafted_.resize(ready);
   run({});
-  // At once: another sequence that shares a page does not write it while this one reads it.
+  // Noted at once: a sequence that shares a page finds it, and does not write it while another
+  // sequence reads it.
   for (const std::int32_t slot : readers_) note_pages(at(slot));
 }
 

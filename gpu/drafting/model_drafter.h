@@ -17,9 +17,9 @@
 namespace weft {
 
 /// Guesses by a draft model: a smaller model of the same vocabulary, which continues each sequence
-/// greedily (Leviathan et al., arXiv 2211.17192). All sequences of a step are drafted for together,
-/// a token a step of the draft model. Its guesses are not drawn, so they are verified like those of
-/// any drafter, by the token that the model chooses.
+/// greedily (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of
+/// each sequence. The guesses are not drawn, so they are verified like the guesses of any drafter:
+/// by the token that the model chooses.
 ///
 /// It has a drafter for look-ups beside it. A look-up with a long match speaks first, since it
 /// takes no time; a shorter match speaks where the draft model may not guess, or is not ready.
@@ -36,8 +36,9 @@ namespace weft {
 /// runs the device's steps. What the draft model's step throws is thrown.
 class ModelDrafter final : public Drafter {
  public:
-  /// Tokens that the draft model reads in a step beside those behind which it guesses. A draft
-  /// model of a tenth of the model's size then makes a step about half as long again.
+  /// Tokens that the draft model reads in a step, besides the newest tokens of the sequences that
+  /// it guesses for. With a draft model of a tenth of the model's size, reading them makes a step
+  /// about half as long again.
   static constexpr std::int32_t kReadTokens = 32;
   /// Tokens that must match for a look-up to speak before the draft model.
   static constexpr std::size_t kLongMatch = 8;

@@ -63,7 +63,7 @@ class JobStore {
   /// error, nothing changes. kNoSuchJob; FileErrc: the record is unchanged.
   using Change = std::function<Result<void>(JobRecord& job)>;
   [[nodiscard]] Result<JobRecord> change(const std::string& id, const Change& change);
-  /// The same without the record.
+  /// As change(), but does not return the record.
   [[nodiscard]] Result<void> change_only(const std::string& id, const Change& change);
   /// Changes a record in memory, after a running change(); the next change() writes it.
   void note(const std::string& id, const std::function<void(JobRecord& job)>& change);

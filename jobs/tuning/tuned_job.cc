@@ -106,7 +106,7 @@ Result<OpenedModel> open_base(const Config& config) {
   return open_model(config.model, config.spec, config.weights, config.adapter);
 }
 
-/// Returns a refusal of train/ as that of the request's field.
+/// Turns a refusal of train/ into an error that names the request's field.
 Error refusal(std::string_view field, const Error& why) {
   const bool is_own = why.code == TrainErrc::kCannotTrain || why.code == TrainErrc::kBadSetting;
   if (!is_own) return why;

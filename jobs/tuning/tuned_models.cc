@@ -82,7 +82,8 @@ void TunedModels::serve(const JobRecord& job) {
 
 Result<void> TunedModels::remove(const JobRecord& job) {
   const std::scoped_lock lock(serving_);
-  // An admin may have unloaded it, or its base; but a busy engine still serves it.
+  // An error is no failure if an admin has unloaded the model or its base. But a busy engine still
+  // serves the model.
   const auto stopped = trainer_.stop_serving(job.model, job.fine_tuned_model);
   if (!stopped && stopped.error().code == EngineErrc::kOverloaded) return stopped.error();
   auto changed = jobs_.change_only(job.id, [](JobRecord& record) -> Result<void> {

@@ -42,7 +42,7 @@ class TunedModels {
   [[nodiscard]] Result<void> remove(const JobRecord& job);
 
  private:
-  /// A base whose models may be missing, and of these a job's; empty: all of them.
+  /// A base, and the id of its job whose model the engine may lack; an empty id: all its jobs.
   using Missing = std::pair<std::string, std::string>;
 
   void add(Missing missing);

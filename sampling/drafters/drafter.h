@@ -14,7 +14,9 @@ namespace weft {
 struct Draft {
   std::size_t count = 0;  ///< tokens
   GuessSource source = GuessSource::kOwn;
-  std::size_t matched = 0;  ///< tokens of the sequence that equal those of the place; 0: no place
+  /// How many of the sequence's newest tokens equal the tokens before the place where the guesses
+  /// were found; 0: there is no such place.
+  std::size_t matched = 0;
 };
 
 /// A sequence of a step that may have guesses.

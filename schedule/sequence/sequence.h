@@ -24,7 +24,7 @@ struct Sequence {
   std::int32_t row = -1;
   std::int32_t chunk = 0;    ///< tokens that the plan in the making feeds
   std::int32_t guesses = 0;  ///< of these, guesses
-  std::int32_t drafts = 0;   ///< of the guesses, the most by a draft model
+  std::int32_t drafts = 0;   ///< the most of `guesses` that a draft model may make
   GuessRecord guess_record;  ///< what became of its guesses that were looked up
   GuessRecord draft_record;  ///< what became of its guesses by a draft model
   bool is_drafted = false;   ///< a draft model has guessed for it since its row began

@@ -42,8 +42,8 @@ bool may_try(const Sequence& sequence, const GuessRecord& record) {
 /// What a draft model's measured time keeps of its weight when a new one comes: a memory of five
 /// steps.
 constexpr double kKeepOfDraftTime = 0.8;
-/// A longer time counts as so many times the known one, since it is mostly a disturbance, which
-/// would use up the ledger.
+/// A measured time counts as at most so many times the known time. A longer time is mostly a
+/// disturbance, and would use up the ledger.
 constexpr double kMostGrowth = 2;
 
 }  // namespace
@@ -57,7 +57,7 @@ const GuessCosts& GuessPolicy::begin(const GuessCosts& costs) {
   return costs_;
 }
 
-/// Adds to the ledger, and what it has no room for to the reserve.
+/// Adds steps to the ledger. The steps that the ledger has no room for go to the reserve.
 void GuessPolicy::earn(double steps) {
   credit_ += steps;
   reserve_ = std::min(reserve_ + std::max(credit_ - kMostCredit, 0.0), kMostReserve);

@@ -35,16 +35,17 @@ struct GuessCosts {
 /// saves. Without credit no guess is made. So over n steps guesses cost no more than kSpent * n +
 /// kMostCredit, and what two plans under way spend beyond their credit.
 ///
-/// Guesses of a draft model are decided on beside guesses that are looked up: they have records of
-/// their own, and each costs its part of the draft model's measured time as well. A plan allows the
-/// larger number, and of it so many by the draft model (Choice::drafts); the device's drafter takes
-/// a look-up, or the draft model.
+/// For each sequence the policy chooses how many guesses to look up, and how many a draft model
+/// makes. A draft model's guesses have records of their own. Each of them also costs its share of
+/// the draft model's measured time. A plan allows the larger of the two numbers, and says how many
+/// of these guesses a draft model may make (Choice::drafts). The device's drafter takes a look-up,
+/// or the draft model.
 ///
-/// A draft model has to read a sequence before it guesses. A second ledger pays for that, the
-/// reserve, in steps as well: it has kFirstReserve at first, and gets what the first ledger has no
-/// room for, so what guesses save beyond their bound. Without reserve only sequences that the draft
-/// model has guessed for before are drafted for. So in the long run reading costs no more than
-/// kFirstReserve and what guesses have saved.
+/// A draft model has to read a sequence before it guesses. A second ledger in steps, the reserve,
+/// pays for reading. It begins with kFirstReserve, and gets the savings that the first ledger has
+/// no room for. While the reserve is empty, the draft model guesses only for sequences that it has
+/// guessed for before. So in the long run reading costs no more than kFirstReserve and what guesses
+/// have saved.
 ///
 /// A sequence whose guesses do not pay is tried again now and then, on credit, with kTries guesses:
 /// soon after a right one, and more rarely the longer all are wrong (GuessRecord::rests()).
@@ -59,8 +60,8 @@ class GuessPolicy {
   static constexpr double kMostCredit = 8;
   /// Guesses of a try: a match of the drafter is seldom right for one token alone.
   static constexpr std::int32_t kTries = 2;
-  /// Steps that a draft model may read for before its guesses have saved any: one prompt of some
-  /// thousand tokens for a draft model of a tenth of the model's size.
+  /// The time, in steps, that a draft model may read for before its guesses have saved any. In this
+  /// time a draft model of a tenth of the model's size reads one prompt of some thousand tokens.
   static constexpr double kFirstReserve = 32;
   /// Steps in the reserve at most: enough for several such prompts at once.
   static constexpr double kMostReserve = 256;
@@ -74,15 +75,15 @@ class GuessPolicy {
     std::int32_t guesses = 0;  ///< that it gets
     double chance = 0;         ///< that a looked-up guess is right if those before it are
     bool may_draft = false;    ///< a draft model may guess for it
-    std::int32_t drafts = 0;   ///< of `guesses`, the most by a draft model
+    std::int32_t drafts = 0;   ///< the most of `guesses` that a draft model may make
     double draft_chance = 0;   ///< as `chance`, of a draft model's guesses
   };
 
   /// A step is planned in which sequences decode. Returns the costs by which its guesses are
   /// charged.
   const GuessCosts& begin(const GuessCosts& costs);
-  /// The sequence decodes in it, and may have up to `most` guesses, at least one; with `drafts`
-  /// also by a draft model.
+  /// The sequence decodes in the step, and may have up to `most` guesses, at least one. If
+  /// `drafts`, a draft model may make them.
   void add(Sequence& sequence, std::int32_t most, bool drafts = false);
   /// Shares out at most `room` guesses among those that were added. Returns what each of these
   /// gets.
@@ -91,10 +92,11 @@ class GuessPolicy {
   /// Of a step's result: so many guesses were made for a sequence, and so many of them were right.
   /// `costs` are those of that step's begin(), since the next plan may have been begun meanwhile.
   void note(const GuessCosts& costs, std::int32_t made, std::int32_t right);
-  /// The same, for what the sequence's next guesses of the source are expected to be.
+  /// Learns from the same numbers how often the sequence's next guesses from `source` will be
+  /// right.
   void learn(Sequence& sequence, std::int32_t made, std::int32_t right,
              GuessSource source = GuessSource::kOwn);
-  /// Of the same result: the time that a draft model took for `made` guesses, and for reading.
+  /// Charges the time that a draft model took in the same step, for `made` guesses and for reading.
   void note_drafting(const GuessCosts& costs, const DraftTimes& times, std::int32_t made);
 
   /// In steps.
