@@ -330,17 +330,22 @@ inline constexpr std::array kKeys = {
               "Bytes of an uploaded file. An upload is a request's body, so limits.max_body_bytes "
               "and limits.max_body_memory bound it too",
               "Tens of thousands of conversations", "training-max-file-bytes"},
-    ConfigKey{"training", "max_files_bytes",
-              integer<&Config::training_max_files_bytes>(1, std::int64_t{1} << 50),
-              "Bytes of all files in training.folder; beyond them uploads are refused",
-              "The disk usually has other users", "training-max-files-bytes"},
+    ConfigKey{
+        "training", "max_files_bytes",
+        integer<&Config::training_max_files_bytes>(1, std::int64_t{1} << 50),
+        "Bytes of all files in training.folder, deleted ones that a job still needs included; "
+        "beyond them uploads are refused. A key may have half of what other keys leave",
+        "The disk usually has other users", "training-max-files-bytes"},
     ConfigKey{"training", "max_files", integer<&Config::training_max_files>(1, 100'000),
-              "Files in training.folder; beyond them uploads are refused", "Several for each job",
-              "training-max-files"},
-    ConfigKey{"training", "max_jobs", integer<&Config::training_max_jobs>(1, 10'000),
-              "Jobs in training.folder, ended ones included. A new job replaces the oldest job "
-              "that ended without a model; if there is none, the new job is refused",
-              "Each may have an adapter, which is in memory or read on use", "training-max-jobs"},
+              "Files in training.folder; beyond them uploads are refused. A key may have half of "
+              "what other keys leave",
+              "Several for each job", "training-max-files"},
+    ConfigKey{
+        "training", "max_jobs", integer<&Config::training_max_jobs>(1, 10'000),
+        "Jobs in training.folder, ended ones included. A key may have half of what other keys "
+        "leave. Beyond that its new job replaces its oldest job that ended without a model; if "
+        "there is none, the new job is refused",
+        "Each may have an adapter, which is in memory or read on use", "training-max-jobs"},
     ConfigKey{"training", "checkpoint_steps",
               integer<&Config::training_checkpoint_steps>(1, 1'000'000),
               "Steps of a job between two states that are written to the disk",
