@@ -62,6 +62,8 @@ std::int64_t EngineTrainer::most_rank() const {
 
 Result<PreparedJob> EngineTrainer::prepare(const JobRecord& job, const std::filesystem::path& data,
                                            const std::stop_token& stop) {
+  // Otherwise the base is read from the disk for an engine that has unloaded it.
+  if (const auto can = engine_.can_train(); !can) return can.error();
   return prepare_tuning(config_, job, data, stop);
 }
 

@@ -41,7 +41,7 @@ class ForcedDraft final : public ModelDevice {
     device_->decode(step);
     if (step.outputs.empty()) return;
     const StepSequence& one = step.sequences.front();
-    const auto next = static_cast<std::size_t>(one.start + one.count);
+    const auto next = static_cast<std::size_t>(one.start) + static_cast<std::size_t>(one.count);
     const TokenId right = next < text_.size() ? text_[next] : 0;
     const bool is_right = std::bernoulli_distribution(chance_)(random_);
     const auto token = is_right ? right : (right + 1) % device_->program().vocabulary;

@@ -256,9 +256,10 @@ void ModelDrafter::draft() {
       slot.noted = std::min(slot.noted, slot.read.size() / page_tokens_);
     }
     const std::size_t most = std::min(draft_size(task->drafts), context_ - slot.tokens.size() + 1);
-    task->room = task->room.first(std::min(task->room.size(), most));
-    const std::size_t reads = slot.tokens.size() - slot.read.size() + task->room.size() - 1;
-    if (task->room.empty() || !claim(task->slot, reads)) return true;
+    const std::span<TokenId> room = task->room.first(std::min(task->room.size(), most));
+    const std::size_t reads = slot.tokens.size() - slot.read.size() + room.size() - 1;
+    if (room.empty() || !claim(task->slot, reads)) return true;
+    task->room = room;
     feed(task->slot, std::span<const TokenId>(slot.tokens).subspan(slot.read.size()));
     task->draft = {.count = 0, .source = GuessSource::kModel};
     return false;

@@ -401,7 +401,8 @@ Result<void> JobRunner::keep_metrics(Run& run, std::string& file) const {
                                *text);
   if (kept) file = kept->id;
   if (kept) return {};
-  if (kept.error().code != JobsErrc::kFull) return kept.error();
+  const auto code = kept.error().code;
+  if (code != JobsErrc::kFull && code != JobsErrc::kFileTooLarge) return kept.error();
   tell(run.job.id + ": its metrics are not kept: " + to_string(kept.error()));
   return {};
 }
@@ -461,6 +462,7 @@ void JobRunner::fail(Run& run, const Error& why) {
     return tell(run.job.id + ": " + to_string(changed.error()));
   }
   discard_training(run.folder);
+  discard(run.adapter);
 }
 
 }  // namespace weft

@@ -63,7 +63,9 @@ Result<void> add_link(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 void discard_training(const fs::path& folder) noexcept {
-  for (const char* const name : {"data.jsonl", "state", "metrics.csv"}) discard(folder / name);
+  // A killed process may leave a part of a new state.
+  for (const char* const name : {"data.jsonl", "state", "state.new", "metrics.csv"})
+    discard(folder / name);
 }
 
 JobStore::JobStore(JobStore&& other) noexcept

@@ -282,6 +282,15 @@ TEST_F(FineTuningTest, ADeletedFileTakesRoomUntilItsJobHasEnded) {
   EXPECT_TRUE(add()) << "there was no room for the job's metrics";
 }
 
+TEST_F(FineTuningTest, AJobSucceedsThoughItsMetricsAreTooLargeForAFile) {
+  config.training_max_file_bytes = 13;
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(comes_true([&] { return is_over(job(id).status); }));
+  EXPECT_EQ(job(id).status, JobStatus::kSucceeded);
+  EXPECT_THAT(job(id).result_files, testing::IsEmpty());
+}
+
 TEST_F(FineTuningTest, AFailureNamesThePlaceInTheFileAndNoPath) {
   open();
   std::string id = create();

@@ -105,7 +105,10 @@ Result<void> write_state(const std::filesystem::path& path, const std::string& j
   fresh += ".new";
   std::error_code ignored;
   std::filesystem::remove(fresh, ignored);  // a killed process may have left it
-  if (auto written = write_tensor_file(fresh, tensors); !written) return written;
+  if (auto written = write_tensor_file(fresh, tensors); !written) {
+    std::filesystem::remove(fresh, ignored);  // a part of it would keep a full disk full
+    return written;
+  }
   std::error_code error;
   std::filesystem::rename(fresh, path, error);
   if (error) return Error{FileErrc::kCannotWrite, path.string() + ": " + error.message()};
