@@ -70,7 +70,7 @@ ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimit
 }
 
 /// Empties a slot, which has its memory afterwards.
-void ModelDrafter::begin(Slot& slot) {
+void ModelDrafter::begin(Slot& slot) const {
   slot.tokens.reserve(capacity_);
   slot.read.reserve(capacity_);
   slot.pages.reserve(capacity_ / page_tokens_ + 1);

@@ -75,7 +75,7 @@ class ModelDrafter final : public Drafter {
   };
 
   [[nodiscard]] Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
-  void begin(Slot& slot);
+  void begin(Slot& slot) const;
   [[nodiscard]] bool can_draft(const GuessTask& task);
   void find_pages(Slot& slot, std::span<const std::int32_t> pages);
   void note_pages(Slot& slot);

@@ -26,7 +26,7 @@ constexpr const char* kLines = R"({"text": "warp"}
 )";
 
 class TuningSetupTest : public testing::Test {
- protected:
+ public:
   TuningSetupTest() {
     setup.model = source_path("examples/demo_model/model");
     setup.data = folder.write("data.jsonl", kLines);

@@ -110,6 +110,7 @@ Result<void> check_settings(const OptimizerSettings& settings) {
   constexpr double kMost = 1e30;
   const std::array<std::pair<std::string_view, double>, 3> numbers = {
       {{"rate", settings.rate}, {"clip", settings.clip}, {"decay", settings.decay}}};
+  // NOLINTBEGIN(readability-simplify-boolean-expr): so that NaN is refused, too
   for (const auto& [name, number] : numbers) {
     if (!(number >= 0 && number <= kMost)) return bad_setting(name, "must be 0 .. 1e30");
   }
@@ -119,6 +120,7 @@ Result<void> check_settings(const OptimizerSettings& settings) {
   }
   if (!(settings.epsilon > 0 && settings.epsilon <= kMost))
     return bad_setting("epsilon", "must be more than 0");
+  // NOLINTEND(readability-simplify-boolean-expr)
   if (settings.steps < 1 || settings.steps > kMostSteps)
     return bad_setting("steps", "must be 1 .. 2^40");
   if (settings.warmup < 0 || settings.warmup > kMostSteps)

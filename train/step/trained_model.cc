@@ -31,6 +31,7 @@ Result<TrainedModel> TrainedModel::load(const OpenedModel& model, TrainingProgra
     return Error{TrainErrc::kBadSetting,
                  "tokens: must be 2 .. " + std::to_string(own.context) + ", the model's context"};
   }
+  // NOLINTNEXTLINE(readability-simplify-boolean-expr): so that NaN is refused, too
   if (!(trained.pairs_.dropout >= 0 && trained.pairs_.dropout < 1))
     return Error{TrainErrc::kBadSetting, "dropout: must be 0 or more, and less than 1"};
   const auto hash = hash_of(*model.checkpoint);

@@ -82,9 +82,10 @@ class FakeDraftModel final : public ModelDevice {
       EXPECT_LE(one.start + one.count, options_.max_context);
       for (std::int32_t j = 0; j < one.count; ++j) {
         const std::int32_t position = one.start + j;
-        const auto page = static_cast<std::size_t>(position / options_.page_tokens);
-        EXPECT_EQ(writers.try_emplace(one.pages[page], i).first->second, i)
-            << "two sequences write page " << one.pages[page];
+        const std::int32_t index = position / options_.page_tokens;
+        const std::int32_t page = one.pages[static_cast<std::size_t>(index)];
+        EXPECT_EQ(writers.try_emplace(page, i).first->second, i)
+            << "two sequences write page " << page;
         at(one, position) = step.ids[static_cast<std::size_t>(one.first + j)];
       }
     }
