@@ -92,7 +92,8 @@ Result<JobState> read_all(const CheckpointFile& file, const std::string& job, st
 Result<void> write_state(const std::filesystem::path& path, const std::string& job,
                          std::int64_t steps_done, const std::vector<LowRankPair>& pairs,
                          const std::vector<PairMoments>& moments) {
-  const std::array<float, 2> steps = {static_cast<float>(steps_done / kStepUnit),
+  const std::int64_t units = steps_done / kStepUnit;
+  const std::array<float, 2> steps = {static_cast<float>(units),
                                       static_cast<float>(steps_done % kStepUnit)};
   std::vector<NamedNumbers> tensors = {{steps_name(job), {2}, steps}};
   for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -86,7 +86,8 @@ class FakeDraftModel final : public ModelDevice {
         const std::int32_t page = one.pages[static_cast<std::size_t>(index)];
         EXPECT_EQ(writers.try_emplace(page, i).first->second, i)
             << "two sequences write page " << page;
-        at(one, position) = step.ids[static_cast<std::size_t>(one.first + j)];
+        at(one, position) =
+            step.ids[static_cast<std::size_t>(one.first) + static_cast<std::size_t>(j)];
       }
     }
     logits_.assign(step.outputs.size() * static_cast<std::size_t>(program_.vocabulary), 0);
