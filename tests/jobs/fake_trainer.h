@@ -138,7 +138,9 @@ class FakeTrainer final : public JobTrainer {
   void train(const TrainingTask& task, Done done) override {
     if (const auto away = std::exchange(training_.away, std::nullopt)) return done(*away);
     threads_.emplace_back([state = task.state(), done = std::move(done)]() mutable {
-      if (!state->begin([&done](const Result<void>& result) { done(result); }, nullptr)) return;
+      // The task may end in another thread, behind this one's end.
+      auto end = [done = std::move(done)](const Result<void>& result) { done(result); };
+      if (!state->begin(std::move(end), nullptr)) return;
       while (!state->has_ended()) static_cast<void>(state->run_piece());
     });
   }
