@@ -204,9 +204,9 @@ class PlanReader {
   std::vector<SlotReading> readings_;
   std::unique_ptr<Drafter> drafter_;
   std::vector<GuessTask> tasks_;
-  std::vector<std::size_t> task_entries_;  // by task, which of entries_
-  std::vector<TokenId> guesses_;           // of the step: rooms of tasks_
-  std::size_t guesses_wanted_ = 0;         // of these, in rooms
+  std::vector<std::size_t> task_entries_;  // a task's index in entries_
+  std::vector<TokenId> guesses_;           // rooms of the step's tasks_
+  std::size_t guesses_wanted_ = 0;         // guesses that have rooms
   std::size_t guessed_ = 0;                // and made
   std::size_t results_ = 0;                // that choices_ give at most
 };

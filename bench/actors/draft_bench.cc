@@ -86,7 +86,7 @@ DeviceWishes wishes_for(const OpenedModel* draft) {
 
 Stepper stepper_on(const OpenedModel& model, std::shared_ptr<StepDevice> device) {
   Config config;
-  config.speculation = SpeculationKind::kSuffix;        // by whatever drafter the device has
+  config.speculation = SpeculationKind::kSuffix;        // the device has its drafter
   config.target_inter_token = std::chrono::seconds(1);  // a step takes longer than the usual 50 ms
   ServedModel served{.tokenizer = Tokenizer::none()};
   served.vocabulary = model.program->vocabulary;

@@ -44,7 +44,7 @@ class HostDrafters {
   const DeviceWishes& wishes_;
   const DType kv_dtype_;
   const int threads_;
-  std::shared_ptr<const HostWeights> weights_;  // of the draft model, once it is loaded
+  std::shared_ptr<const HostWeights> weights_;  // the draft model's, once loaded
 };
 
 }  // namespace weft

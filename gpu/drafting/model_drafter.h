@@ -69,7 +69,7 @@ class ModelDrafter final : public Drafter {
     /// and guesses behind them.
     std::vector<TokenId> read{};
     std::vector<std::int32_t> pages{};    // in which they lie
-    std::vector<std::uint64_t> chains{};  // by full page of `tokens`: a hash of all tokens so far
+    std::vector<std::uint64_t> chains{};  // a hash per full page, of all tokens to its end
     std::size_t noted = 0;                // full pages whose chain is in chain_of_page_
     bool is_readable = true;              // no token is unknown to the draft model
   };
@@ -90,12 +90,12 @@ class ModelDrafter final : public Drafter {
   std::unique_ptr<ModelDevice> draft_;
   std::unique_ptr<Drafter> look_ups_;
   const std::size_t page_tokens_;
-  const std::size_t context_;   // of the draft model's device
+  const std::size_t context_;   // the draft model's
   const std::size_t capacity_;  // tokens of a slot
   const std::int64_t shared_vocabulary_;
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> chain_of_page_;  // 0: other tokens
-  std::vector<std::int32_t> claimed_by_;  // by page: the slot that writes it in this step, or -1
+  std::vector<std::int32_t> claimed_by_;      // the slot that writes a page in this step, or -1
   std::vector<std::int32_t> claims_;
   DraftTimes took_;
 
