@@ -94,6 +94,8 @@ std::size_t allocations_of(DeviceRanks ranks, std::size_t count,
   boost::asio::thread_pool pool(1);
   Config config;
   config.training = TrainingKind::kFill;
+  // Without a target a piece runs after a step, however long steps and pieces take.
+  if (training) config.target_inter_token = {};
   Pipeline pipeline(pool.get_executor(), config, letter_model(limits.context),
                     std::vector<DeviceRanks>{std::move(ranks)});
   std::vector<std::shared_ptr<CountingSink>> sinks;
