@@ -18,7 +18,7 @@ enum class Activation : std::uint8_t {
   kSigmoid,
   kTanh,
   kSoftplus,  ///< ln(1 + e^x)
-  kXielu,     ///< with the numbers of XieluSpec
+  kXielu,     ///< xIELU with the numbers of XieluSpec
 };
 
 /// The numbers of xIELU (arXiv 2411.13010), which a model learns for each layer:

@@ -2,14 +2,14 @@
 
 #include "weft/kernels/linear/linear_spec.h"
 
-/// The functions of activation.h, and what LinearSpec says of a sum, on a GPU.
+/// The functions of activation.h, and the steps of a LinearSpec that follow a sum, on a GPU.
 namespace weft::cuda {
 
 __device__ inline float sigmoid(float x) { return 1.0F / (1.0F + expf(-x)); }
 
-/// `xielu` is looked at where it is the activation.
+/// `xielu` is read only if `activation` is kXielu.
 __device__ inline float activate(Activation activation, const XieluSpec& xielu, float x) {
-  // The usual ones first: a jump through a table costs more than they do.
+  // The usual activations come first: the switch's jump through a table costs more than they do.
   if (activation == Activation::kNone) return x;
   if (activation == Activation::kSilu) return x * sigmoid(x);
   switch (activation) {
@@ -29,7 +29,7 @@ __device__ inline float activate(Activation activation, const XieluSpec& xielu, 
     case Activation::kTanh:
       return tanhf(x);
     case Activation::kSoftplus:
-      // Written so that NaN stays NaN.
+      // This form keeps NaN.
       return (x < 0 ? 0.0F : x) + log1pf(expf(-fabsf(x)));
     case Activation::kXielu:
       return x > 0 ? x * (xielu.positive * x + xielu.slope)
@@ -40,17 +40,18 @@ __device__ inline float activate(Activation activation, const XieluSpec& xielu, 
   return x;
 }
 
-/// What becomes of a sum with its bias, before the scale.
+/// Returns a sum, which includes its bias, after activation and soft cap but before the scale.
 __device__ inline float plain_output(const LinearSpec& spec, float sum) {
   const float value = activate(spec.activation, spec.xielu, sum);
   return spec.soft_cap > 0 ? spec.soft_cap * tanhf(value / spec.soft_cap) : value;
 }
 
-/// How a gated product's two sums, with their biases, become one number, before the scale.
+/// Combines the two sums of a gated product, which include their biases, to one number before the
+/// scale.
 __device__ inline float gated_output(const LinearSpec& spec, float gate, float up) {
   const float limit = spec.gate_limit;
   if (limit > 0) {
-    // Written so that NaN stays NaN.
+    // This form keeps NaN.
     gate = gate > limit ? limit : gate;
     up = up > limit ? limit : up;
     up = up < -limit ? -limit : up;

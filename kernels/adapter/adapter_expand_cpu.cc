@@ -19,21 +19,22 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// The sums of a tile stay in registers: 4 rows of 4 panels in AVX-512's 32, of one in others.
+/// A tile's sums stay in registers: 4 rows by 4 panels in AVX-512's 32 registers, 4 rows by 1 panel
+/// in fewer.
 constexpr std::size_t kExpandRows = 4;
 constexpr int kPanelParts = static_cast<int>(kAdapterPanel / kPairWidth);
 constexpr int kTilePanels = kPairWidth >= 16 ? 4 : 1;
-/// A thread takes so many panels at once: a line of bf16 sums and more of each row of `out`.
+/// Panels that a thread takes at once: a line of bf16 sums, and more of each row of `out`.
 constexpr std::int64_t kGroupPanels = 4;
 
-/// Panels of one pair's B, and rows of `low` that they are multiplied by.
+/// Panels of one pair's B, and the rows of `low` that multiply them.
 template <class Number>
 struct ExpandTile {
   const Number* b = nullptr;  ///< [panels, rank, kAdapterPanel]
   std::int64_t rank = 0;
   float scale = 1;
-  std::int64_t outputs = 0;  ///< that the panels have
-  bool fetches = false;      ///< the panels behind them, once for all rows
+  std::int64_t outputs = 0;  ///< outputs of the panels
+  bool fetches = false;      ///< whether to fetch the next panels, done once for all rows
   std::array<const float*, kExpandRows> low{};
   std::array<float*, kExpandRows> out{};
 };
@@ -116,7 +117,7 @@ HWY_ATTR void expand_panels(const AdapterExpandParams& params, const AdapterTask
   for (; panel < end; ++panel) expand_rows<1, Number>(params, task, run, panel);
 }
 
-/// Writes the residual to columns of all rows.
+/// Writes the residual to some columns of all rows.
 HWY_ATTR void begin_columns(const AdapterExpandParams& params, std::int64_t first,
                             std::int64_t count) {
   if (params.residual.data == params.out.data) return;
@@ -130,7 +131,7 @@ HWY_ATTR void begin_columns(const AdapterExpandParams& params, std::int64_t firs
   }
 }
 
-/// Divides the outputs, so that each number of a B is read by one thread.
+/// Divides the work by outputs, so that only one thread reads each number of a B.
 HWY_ATTR void adapter_expand_on_target(const AdapterExpandParams& params, Share share) {
   const auto groups_of = [](const AdapterRun& run) {
     return (run.panels() + kGroupPanels - 1) / kGroupPanels;
@@ -147,7 +148,7 @@ HWY_ATTR void adapter_expand_on_target(const AdapterExpandParams& params, Share 
     if (panel >= end) continue;
     begin_columns(params, run.first_output + panel * kAdapterPanel,
                   std::min(end * kAdapterPanel, run.outputs) - panel * kAdapterPanel);
-    // One adapter after the other, as long runs of memory are read faster.
+    // Adapter by adapter, since memory reads long runs faster.
     for (const AdapterTask& task : params.tasks) {
       const AdapterPair& pair = task.pairs[run.site];
       if (pair.rank == 0) continue;

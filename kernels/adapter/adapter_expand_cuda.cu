@@ -2,22 +2,22 @@
 #include "weft/kernels/adapter/adapter_task_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
-/// B low for tasks of up to 16 rows, by tensor cores. A block has some panels of a run's outputs.
-/// B's first tile of ranks is fetched before the predecessor ends.
+/// Computes B low with tensor cores, for tasks of up to 16 rows. A block has some panels of a run's
+/// outputs. It fetches B's first tile of ranks before the predecessor ends.
 namespace weft::cuda {
 namespace {
 
 constexpr int kExpandWarps = 4;
 constexpr int kExpandThreads = kExpandWarps * kWarp;
-constexpr int kPanels = 2;  // of a warp
+constexpr int kPanels = 2;  // panels of a warp
 constexpr int kBlockPanels = kExpandWarps * kPanels;
 constexpr int kFours = kAdapterTaskRows * static_cast<int>(kAdapterTile) / 4;
 constexpr int kSlicesAtOnce = kExpandThreads / kFours;
 
-/// By slices and by row, four ranks together.
+/// Sums by slice and by row, four ranks together.
 using LowRoom = float4[kSlicesAtOnce][kFours];
 
-/// Which panels of which run a warp has.
+/// The panels that a warp computes, and their run.
 struct WarpPanels {
   __device__ explicit WarpPanels(const CudaAdapterExpandParams& params) {
     int left = static_cast<int>(blockIdx.x) * kBlockPanels;
@@ -33,18 +33,18 @@ struct WarpPanels {
   int first = 0;
 };
 
-/// A column of the product's results.
+/// Returns the column of an output among the product's results.
 __device__ inline std::int64_t column_of(const CudaAdapterExpandParams& params,
                                          std::int64_t output) {
   if (params.gates == 0) return output;
   return output < params.gates ? gate_row(output) : gate_row(output - params.gates) + kGateBlock;
 }
 
-/// The columns of two neighbouring outputs, of which `count` are there.
+/// The columns of two neighbouring outputs, of which `count` exist.
 struct TwoColumns {
   __device__ float2 load(const float* row) const {
     if (is_pair(row)) return *reinterpret_cast<const float2*>(row + first);
-    // -0 leaves a sum as it is.
+    // Adding -0 keeps a sum.
     return {count > 0 ? row[first] : -0.0F, count > 1 ? row[second] : -0.0F};
   }
   __device__ void store(float* row, float2 two) const {
@@ -65,7 +65,7 @@ struct TwoColumns {
   std::int64_t count;
 };
 
-/// The outputs of a lane in a half of a panel.
+/// Returns a lane's columns in a half of a panel.
 __device__ TwoColumns columns_of_lane(const CudaAdapterExpandParams& params, const AdapterRun& run,
                                       int panel, int half) {
   const std::int64_t output = std::int64_t{panel} * kAdapterPanel + half * 8 + threadIdx.x % 4 * 2;
@@ -73,7 +73,7 @@ __device__ TwoColumns columns_of_lane(const CudaAdapterExpandParams& params, con
   return {column_of(params, first), column_of(params, first + 1), run.outputs - output};
 }
 
-/// A thread's part of the total of the slices: four ranks of a row.
+/// Returns a thread's part of the slices' total: four ranks of a row.
 __device__ float4 add_slices(const CudaAdapterExpandParams& params, const float* from) {
   float4 sum = make_float4(0, 0, 0, 0);
   if (from == nullptr) return sum;
@@ -104,7 +104,7 @@ __device__ LowRows<kFloatParts> low_rows(const LowRoom& room, float scale) {
 }
 static_assert(kSlicesAtOnce == 2);
 
-/// The sums of a warp's panels: halves of the outputs, then of the rows.
+/// The sums of a warp's panels, indexed by half of the outputs, then by half of the rows.
 struct PanelSums {
   __device__ void add(const LowRows<kFloatParts>& low, const uint4 (&weights)[kPanels]) {
 #pragma unroll
@@ -113,7 +113,7 @@ struct PanelSums {
   float at[kPanels][2][4];
 };
 
-/// Visits a lane's columns of the rows that it has: visit(columns, row, sums of the two).
+/// Calls visit(columns, row, sums of the two columns) for each row of the lane.
 template <class Visit>
 __device__ void for_each_two(const CudaAdapterExpandParams& params, const WarpPanels& panels,
                              const std::int64_t (&rows)[2], PanelSums& sums, Visit visit) {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(kExpandThreads) expand_kernel(CudaAdapterExpan
   for (int tile = 0; tile < pair.tiles; ++tile) {
     if (tile > 0) {
       load_weights(tile);
-      __syncthreads();  // all have read the tile before
+      __syncthreads();  // all threads have read the previous tile
     }
     room[threadIdx.x / kFours][threadIdx.x % kFours] =
         add_slices(params, from == nullptr ? from : from + tile * kAdapterTile);

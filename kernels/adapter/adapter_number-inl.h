@@ -25,7 +25,7 @@ constexpr std::int64_t kPairWidth = static_cast<std::int64_t>(hn::MaxLanes(kPair
 
 HWY_INLINE HWY_ATTR PairFloats load_pair(const float* from) { return hn::LoadU(kPairFloats, from); }
 
-/// Of bf16.
+/// Loads bf16 numbers.
 HWY_INLINE HWY_ATTR PairFloats load_pair(const std::uint16_t* from) {
   const hn::RebindToUnsigned<decltype(kPairFloats)> words;
   const hn::Rebind<std::uint16_t, decltype(kPairFloats)> halves;

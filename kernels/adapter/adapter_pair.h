@@ -11,13 +11,13 @@ namespace weft {
 
 /// An adapter's pair for one site of a program, as the host's kernels read it. Borrowed.
 struct AdapterPair {
-  /// [rank, K]: rows are adapter_row(K) numbers apart. The numbers behind K are zeros, and so are
-  /// rows that fill up the rank to kAdapterRankBlock.
+  /// [rank, K]; a row begins every adapter_row(K) numbers. Zeros follow the K numbers of a row, and
+  /// rows of zeros fill up the rank to a multiple of kAdapterRankBlock.
   const std::byte* a = nullptr;
-  /// [panels, rank, kAdapterPanel]: the panels of the site's runs, in the runs' order; outputs that
-  /// a run does not have are zeros.
+  /// [panels, rank, kAdapterPanel]: the panels of the site's runs, in the runs' order. The last
+  /// panel of a run is filled up with zeros.
   const std::byte* b = nullptr;
-  DType dtype = DType::kF32;  ///< of both: f32 or bf16
+  DType dtype = DType::kF32;  ///< the type of A and B: f32 or bf16
   std::int32_t rank = 0;      ///< 0: the adapter does not change the site
   float scale = 1;
 };
@@ -27,14 +27,14 @@ struct AdapterPair {
   return (inputs + kAdapterPanel - 1) / kAdapterPanel * kAdapterPanel;
 }
 
-/// Rows of a step that have one adapter. No row is in two tasks. A row that is in none has no
+/// Rows of a step that share one adapter. A row is in at most one task; a row in no task has no
 /// adapter. Borrowed.
 struct AdapterTask {
   std::span<const std::int32_t> rows;
-  const AdapterPair* pairs = nullptr;  ///< by site of the program
+  const AdapterPair* pairs = nullptr;  ///< indexed by site of the program
 };
 
-/// Requires that tasks have pairs, and rows below `rows`.
+/// Requires that every task has pairs and that its rows are below `rows`.
 void require_tasks(std::span<const AdapterTask> tasks, std::int64_t rows);
 
 }  // namespace weft

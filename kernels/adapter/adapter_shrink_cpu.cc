@@ -19,17 +19,17 @@ HWY_BEFORE_NAMESPACE();
 namespace weft::HWY_NAMESPACE {
 namespace {
 
-/// The sums of a tile stay in registers: 4 x 4 of AVX-512's 32, 2 x 4 of AVX2's 16.
+/// A tile's sums stay in registers: 4 x 4 of AVX-512's 32, 2 x 4 of AVX2's 16.
 constexpr std::size_t kShrinkRows = kPairWidth >= 16 ? 4 : 2;
 
-/// Some rows of one pair's A, and rows of `in` that they are multiplied by.
+/// Some rows of one pair's A, and the rows of `in` that multiply them.
 template <class Number>
 struct ShrinkTile {
   const Number* a = nullptr;  ///< [kAdapterRankBlock, K], `stride` numbers apart
   std::int64_t stride = 0;
   std::int64_t inputs = 0;
   float scale = 1;
-  bool fetches = false;  ///< the rows behind them, once for all rows of `in`
+  bool fetches = false;  ///< whether to fetch the next rows of A, done once for all rows of `in`
   std::array<const float*, kShrinkRows> in{};
   std::array<float*, kShrinkRows> low{};
 };
@@ -98,7 +98,8 @@ HWY_ATTR void shrink_block(const AdapterShrinkParams& params, const AdapterTask&
   }
 }
 
-/// Divides the blocks of all pairs' ranks, so that each number of an A is read by one thread.
+/// Divides the work by blocks of all pairs' ranks, so that only one thread reads each number of an
+/// A.
 HWY_ATTR void adapter_shrink_on_target(const AdapterShrinkParams& params, Share share) {
   const auto blocks_of = [&](const AdapterTask& task, std::int32_t site) {
     const std::int64_t rank = task.pairs[params.first_site + site].rank;

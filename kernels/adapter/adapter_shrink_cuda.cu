@@ -1,19 +1,19 @@
 #include "weft/kernels/adapter/adapter_shrink.h"
 #include "weft/kernels/adapter/adapter_task_cuda.cuh"
 
-/// A x for tasks of up to 16 rows, by tensor cores. A block has 16 ranks of a task and a slice of
-/// the inputs, of which its warps take runs in turn. A's first runs are fetched before the
-/// predecessor ends.
+/// Computes A x with tensor cores, for tasks of up to 16 rows. A block has 16 ranks of a task and a
+/// slice of the inputs; its warps take runs of the slice in turn. The block fetches A's first runs
+/// before the predecessor ends.
 namespace weft::cuda {
 namespace {
 
 constexpr int kShrinkWarps = 8;
 constexpr int kShrinkThreads = kShrinkWarps * kWarp;
-constexpr int kRunsAhead = 2;  // of a warp, that are fetched before the predecessor ends
-constexpr int kHalves = 2;     // of a tile's ranks: each the n of a product
+constexpr int kRunsAhead = 2;  // runs that a warp fetches before the predecessor ends
+constexpr int kHalves = 2;     // halves of a tile's ranks: each is the n of a product
 
-/// Numbers first .. first + 7 of a row in parts of bf16, zeros behind its width. Of rows in bf16
-/// only the first part is not zero.
+/// Numbers first .. first + 7 of a row as parts of bf16, with zeros past the row's width. For rows
+/// in bf16 only the first part is not zero.
 struct Eight {
   uint4 parts[kFloatParts];
 };
@@ -41,7 +41,7 @@ __device__ Eight load_eight(const DeviceRows& rows, const void* row, std::int64_
   return eight;
 }
 
-/// The runs of inputs of a warp: first, first + kShrinkWarps, ... before `end`.
+/// A warp's runs of inputs: first, first + kShrinkWarps, ... before `end`.
 struct WarpRuns {
   __device__ WarpRuns(const CudaAdapterShrinkParams& params, unsigned slice) {
     all = static_cast<int>((params.in.width + kAdapterInputRun - 1) / kAdapterInputRun);
@@ -54,7 +54,7 @@ struct WarpRuns {
   int end;
 };
 
-/// The sums of 16 rows and 16 ranks, and the rows of a lane: lane / 4 and 8 further.
+/// The sums of 16 rows and 16 ranks. A lane has rows lane / 4 and lane / 4 + 8.
 struct WarpSums {
   __device__ void add(const DeviceRows& in, int run, const RunWeights& weights) {
     const std::int64_t column = run * kAdapterInputRun + threadIdx.x % 4 * 8;
@@ -70,7 +70,7 @@ struct WarpSums {
   float sums[kHalves][4] = {};
 };
 
-/// By row and rank; no two lanes write to one bank.
+/// Sums by row and rank; no two lanes write to one bank.
 using WarpRoom = float[kAdapterTaskRows][kAdapterTile + 1];
 
 __device__ void put_sums(const WarpSums& of, WarpRoom& room) {
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kShrinkThreads) shrink_kernel(CudaAdapterShrin
   const CudaAdapterTask task = adapter_task(params.tasks, blockIdx.z);
   const CudaAdapterPair pair =
       adapter_pair(params.places, task, params.first_site + static_cast<int>(blockIdx.y) / tiles);
-  // Whoever waits for this kernel relies on its predecessor too.
+  // Kernels that wait for this kernel rely on its predecessor too.
   if (tile >= pair.tiles) return wait_for_predecessor();
   const WarpRuns runs(params, blockIdx.x);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;

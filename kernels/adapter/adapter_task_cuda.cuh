@@ -3,10 +3,10 @@
 #include "weft/kernels/adapter/adapter_place_cuda.h"
 #include "weft/kernels/cuda/row_cuda.cuh"
 
-/// What all kernels that compute adapters share.
+/// Shared by all kernels that compute adapters.
 namespace weft::cuda {
 
-/// A block's task; without rows where the step has fewer tasks than blocks.
+/// Returns a block's task; without rows if the step has fewer tasks than blocks.
 __device__ inline CudaAdapterTask adapter_task(const CudaAdapterTasks& tasks, unsigned index) {
   return static_cast<int>(index) < *tasks.count ? tasks.tasks[index] : CudaAdapterTask{};
 }
@@ -15,19 +15,19 @@ __device__ inline const std::byte* adapter_place(const CudaAdapterPlaces& places
   return places.data + place * places.bytes;
 }
 
-/// The pair of a task's adapter for a site; without tiles where it has none.
+/// Returns the pair of a task's adapter for a site; without tiles if the adapter has none.
 __device__ inline CudaAdapterPair adapter_pair(const CudaAdapterPlaces& places,
                                                const CudaAdapterTask& task, int site) {
   if (task.place < 0) return {};
   return reinterpret_cast<const CudaAdapterPair*>(adapter_place(places, task.place))[site];
 }
 
-/// Parts of bf16 that are a number in float32, one after the other rounded to what is left; and
-/// those that are enough where products are rounded to bf16 anyway.
+/// The number of bf16 parts that add up to a float32 number, each part rounded from the remainder.
+/// kFewParts is the number that suffices where products are rounded to bf16 anyway.
 constexpr int kFloatParts = 3;
 constexpr int kFewParts = 2;
 
-/// Two numbers as sums of parts, the greatest first.
+/// Two numbers as sums of parts, the greatest part first.
 template <int kParts>
 __device__ void split_pair(float2 of, std::uint32_t (&parts)[kParts]) {
 #pragma unroll
@@ -38,19 +38,19 @@ __device__ void split_pair(float2 of, std::uint32_t (&parts)[kParts]) {
   }
 }
 
-/// Numbers of A in a warp's order: one run of inputs, and both halves of a tile's ranks, each the n
-/// of a product.
+/// A warp's numbers of A: one run of inputs by both halves of a tile's ranks. Each half is the n of
+/// a product.
 struct RunWeights {
   uint4 half[2];
 };
 
-/// `weights` is a lane's first vector of a tile.
+/// `weights` points to a lane's first vector of a tile.
 __device__ inline RunWeights load_run_weights(const uint4* weights, int run) {
   return {{weights[run * 2 * kWarp], weights[(run * 2 + 1) * kWarp]}};
 }
 
-/// Adds the products of a run of inputs to the sums of 16 rows and 16 ranks: `x` and `y` are
-/// columns threadIdx.x % 4 * 8 .. + 7 of the run, of rows lane / 4 and 8 further.
+/// Adds the products of a run of inputs to the sums of 16 rows and 16 ranks. `x` and `y` are
+/// columns threadIdx.x % 4 * 8 .. + 7 of the run, of rows lane / 4 and lane / 4 + 8.
 __device__ inline void add_run(float (&sums)[2][4], const uint4& x, const uint4& y,
                                const RunWeights& weights) {
 #pragma unroll
@@ -61,7 +61,7 @@ __device__ inline void add_run(float (&sums)[2][4], const uint4& x, const uint4&
   }
 }
 
-/// The left side of products with a tile of ranks: rows of low in parts of bf16.
+/// The left side of products with a tile of ranks: rows of `low` as parts of bf16.
 template <int kParts>
 struct LowRows {
   __device__ void put(int at, float2 of) {
@@ -73,7 +73,8 @@ struct LowRows {
   std::uint32_t parts[kParts][4];
 };
 
-/// Adds the products of a panel of B with low rows: halves of the outputs, then of the rows.
+/// Adds the products of a panel of B and rows of `low`. `sums` is indexed by half of the outputs,
+/// then by half of the rows.
 template <int kParts>
 __device__ void add_panel(float (&sums)[2][4], const LowRows<kParts>& low, const uint4& weights) {
 #pragma unroll

@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::size_t kLanes = hn::MaxLanes(FloatTag());
 
-/// Registers of a tile of sums. Of 32 registers a tile takes 4 x 4: 16 chains hide the latency of
-/// a fused multiplication on two units. Of 16 registers it takes half as many.
+/// Rows in a tile of sums. With 32 registers a tile has 4 x 4 sums: 16 chains hide the latency of a
+/// fused multiplication on two units. With 16 registers it has half as many.
 constexpr int kTileRows = 4;
 constexpr std::size_t kTileVectors = kLanes == 16 ? 4 : 2;
 
@@ -201,7 +201,7 @@ class KvBlocks {
     fetch_rest();
   }
 
-  /// Whether all blocks are done; block() is the position where the current block begins.
+  /// Returns whether all blocks are done. block() is the position where the current block begins.
   [[nodiscard]] bool is_done() const { return block_ >= visible_.end; }
   [[nodiscard]] std::int32_t block() const { return block_; }
 
@@ -303,7 +303,7 @@ class KvBlocks {
   std::int32_t block_;
   Starts current_{};
   Starts next_{};
-  // Of the next block: the position to fetch next, the end of its positions, and bytes fetched.
+  // The next block's position to fetch next, the end of its positions, and the bytes fetched.
   std::int32_t fetched_ = 0;
   std::int32_t fetch_end_ = 0;
   std::size_t fetched_bytes_ = 0;

@@ -16,7 +16,7 @@ namespace weft::cuda {
 /// the thread block that finishes last adds up the parts' sums.
 struct CudaAttentionItem {
   std::int32_t sequence = 0;
-  std::int32_t token = 0;  ///< of the sequence's tokens in this step
+  std::int32_t token = 0;  ///< index among the sequence's tokens of this step
   std::int32_t tokens = 0;
   std::int32_t begin = 0;
   std::int32_t end = 0;
@@ -28,7 +28,7 @@ struct CudaAttentionItem {
 
 /// The sizes that a plan of items is made for.
 struct AttentionShape {
-  std::int32_t processors = 0;  ///< of the device
+  std::int32_t processors = 0;  ///< the device's multiprocessors
   std::int32_t heads = 0;       ///< A, the most of any layer
   std::int32_t kv_heads = 0;    ///< K of that layer
   std::int32_t head_size = 0;

@@ -463,7 +463,7 @@ __device__ void attend_unit(const CudaAttentionParams& params, const Unit& unit,
                             WorkQueue& queue, unsigned char* memory, Shared& shared) {
   const PositionRange visible = visible_positions(params, unit.sequence, unit.position());
   PositionRange positions = common(visible, {unit.item.begin, unit.item.end});
-  // f16 cannot hold weights up to e^60.
+  // f16 cannot hold weights up to e^60, so only bf16 uses unified softmax.
   bool unified =
       params.unified && std::is_same_v<typename Cache::Number, __nv_bfloat16> && !visible.empty();
   std::uint32_t rows = 0;

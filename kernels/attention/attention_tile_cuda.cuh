@@ -49,7 +49,7 @@ class PlainCache {
   template <int kHeadSize>
   __device__ static void fetch(const DeviceKvLayer& kv, std::uint32_t row, std::uint32_t keys_to,
                                std::uint32_t values_to) {
-    constexpr int kWords = kHeadSize / 8;  // of 16 bytes
+    constexpr int kWords = kHeadSize / 8;  // words of 16 bytes
     const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
 #pragma unroll
     for (int i = 0; i < kTileKeys * kWords / kWarpLanes; ++i) {
@@ -85,7 +85,7 @@ class CodedCache {
 
   template <int kHeadSize>
   __device__ static void fetch_one(const std::byte* cache, std::uint32_t row, std::uint32_t to) {
-    constexpr int kWords = kHeadSize / 4;  // of 4 codes
+    constexpr int kWords = kHeadSize / 4;  // words of 4 codes
     constexpr int kSteps = kTileKeys * kWords / kWarpLanes;
     const auto lane = static_cast<int>(threadIdx.x) % kWarpLanes;
     const float scale = row == kNoRow ? 0.0F : __uint_as_float(*word_of<kHeadSize>(cache, row, 0));
@@ -148,7 +148,7 @@ class KeyFetcher {
   }
 
  private:
-  const DeviceKvLayer& kv_;  // of the launch's parameters
+  const DeviceKvLayer& kv_;  // part of the launch's parameters
   PageTable table_;
 };
 
@@ -215,8 +215,8 @@ class ScoreShaper {
 
 /// Parts of one head's result, which a warp adds up in the order of parts.
 struct PartialResults {
-  const float* sums;             // of part 0
-  const Statistics* statistics;  // of part 0
+  const float* sums;             // part 0's
+  const Statistics* statistics;  // part 0's
   std::int64_t sums_step;
   std::int64_t statistics_step;
   std::int32_t count;

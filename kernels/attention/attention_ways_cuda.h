@@ -32,8 +32,8 @@ inline constexpr std::int32_t kDecodedHeads = 16;
 inline constexpr std::int64_t kMostRotatedPieces = 256;
 
 /// Whether attention() can do the preceding `rotary` in its own launch
-/// (CudaAttentionParams::rotary): each sequence has one token, the query heads of a KV head fit one
-/// tile, and no norm spans several heads.
+/// (CudaAttentionParams::rotary). It can if each sequence has one token, the query heads of a KV
+/// head fit one tile, and no norm spans several heads.
 [[nodiscard]] constexpr bool rotates_inside(const CudaRotaryParams& rotary,
                                             const CudaAttentionParams& attention) noexcept {
   const auto over_all = [](const HeadNorm& norm) {

@@ -228,7 +228,7 @@ class PageTable {
   std::int32_t page_tokens_;
   std::int32_t kv_heads_;
   std::int32_t kv_head_;
-  std::int32_t shift_;  // of a page size that is a power of two; division is slow
+  std::int32_t shift_;  // shift for a page size that is a power of two, since division is slow
 };
 
 /// Whether a block may have so many bytes of shared memory on the current device.
@@ -243,9 +243,9 @@ class PageTable {
   return status_of(error);
 }
 
-/// A grid of as many blocks as the device holds at a time of a kernel with so many threads and
-/// bytes, but at most `units`. Where launches of the kernel differ in bytes, `most_bytes` is the
-/// largest: the kernel's limit is shared by all threads of the process.
+/// Returns a grid of at most `units` blocks: as many as the device can run at a time, for a kernel
+/// with this many threads and bytes of shared memory. If launches of the kernel differ in bytes,
+/// `most_bytes` is the largest: all threads of the process share the kernel's limit.
 template <class... Parameters>
 [[nodiscard]] Status persistent_grid(void (*kernel)(Parameters...), int threads, std::size_t bytes,
                                      std::int64_t units, dim3& grid, std::size_t most_bytes = 0) {

@@ -33,10 +33,11 @@ struct CudaTableParams {
 
 [[nodiscard]] Status write_tables(const CudaTableParams& params, Stream stream);
 
-/// A run of equal blocks: block i is at data + i * bytes. Pages in host memory continue the run.
+/// A run of equal blocks: block i is at data + i * bytes. Pages from CudaPageCopyParams::pages on
+/// are in host memory.
 struct PageBlocks {
   std::byte* data = nullptr;  ///< aligned to 16 bytes
-  std::int64_t bytes = 0;     ///< of a page
+  std::int64_t bytes = 0;     ///< bytes of a page
   std::byte* host =
       nullptr;  ///< likewise, page-locked: the pages from CudaPageCopyParams::pages on
 };

@@ -14,7 +14,7 @@ namespace weft::cuda {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Arrives, and makes the phase end only after so many bytes have been copied.
+/// Arrives at the barrier. The phase ends only after this many bytes have been copied.
 __device__ inline void arrive_expecting(Barrier* barrier, std::uint32_t bytes) {
   asm volatile(
       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
@@ -41,7 +41,7 @@ __device__ inline void copy_box(void* to, const CUtensorMap* map, std::int32_t c
       : "memory");
 }
 
-/// As copy_box(), to the same place in all blocks of a cluster of two; each block's own barrier
+/// As copy_box(), but to the same address in both blocks of a cluster; each block's own barrier
 /// counts the bytes.
 __device__ inline void copy_box_to_both(void* to, const CUtensorMap* map, std::int32_t column,
                                         std::int32_t row, Barrier* barrier, CacheHint hint) {
@@ -67,8 +67,8 @@ __device__ inline void arrive_in_block(int rank, Barrier* barrier) {
       : "memory");
 }
 
-/// As copy_box(), of a tensor of five dimensions: box `last` along the fifth, from the beginning of
-/// the other four.
+/// As copy_box(), for a tensor of five dimensions: copies the box at `last` of the fifth dimension
+/// and at the beginning of the other four.
 __device__ inline void copy_deep_box(void* to, const CUtensorMap* map, std::int32_t last,
                                      Barrier* barrier, CacheHint hint) {
   asm volatile(
@@ -79,7 +79,7 @@ __device__ inline void copy_deep_box(void* to, const CUtensorMap* map, std::int3
       : "memory");
 }
 
-/// Copies contiguous bytes to shared memory; `barrier` counts them. Both addresses and the number
+/// Copies contiguous bytes to shared memory. `barrier` counts them. Both addresses and the number
 /// of bytes are multiples of 16.
 __device__ inline void copy_bytes(void* to, const void* from, std::uint32_t bytes, Barrier* barrier,
                                   CacheHint hint) {
@@ -105,8 +105,8 @@ __device__ inline void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
 }
 
-/// A matrix of 16-bit numbers in shared memory, K fastest, in rows of 64 with the 128-byte swizzle,
-/// or of 8-bit numbers in rows of 128: groups of 8 rows lie 1024 bytes apart.
+/// Describes a matrix in shared memory, K fastest: 16-bit numbers in rows of 64 with the 128-byte
+/// swizzle, or 8-bit numbers in rows of 128. Groups of 8 rows are 1024 bytes apart.
 __device__ inline std::uint64_t matrix_descriptor(const void* at) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62U;
   constexpr std::uint64_t kGroupStride = std::uint64_t{1024 >> 4} << 32U;
@@ -114,8 +114,8 @@ __device__ inline std::uint64_t matrix_descriptor(const void* at) {
   return kSwizzle128 | kGroupStride | kUnusedStride | (shared_address(at) & 0x3ffffU) >> 4U;
 }
 
-/// Orders the calling thread's writes to shared memory before products that read them. The
-/// thread calls it before it tells other threads of these writes.
+/// Orders the calling thread's writes to shared memory before products that read them. The thread
+/// calls it before it signals other threads that the data is ready.
 __device__ inline void publish_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -154,11 +154,11 @@ __device__ inline void wait_products() {
 #define WEFT_SUMS_128(i) WEFT_SUMS_64(i), WEFT_SUMS_64(i + 64)
 // clang-format on
 
-/// sums [64, kColumns] (+)= A [64, 16] B [kColumns, 16]^T, asynchronously, by a warpgroup. Thread t
-/// holds of each 8 columns rows t / 32 * 16 + t % 32 / 4 and 8 further, columns t % 4 * 2 and the
-/// next: {row, row, row + 8, row + 8}. With `add` 0 the sums before do not count. A is in shared
-/// memory or in registers: of the same rows columns t % 4 * 2 and the next, then those 8 further.
-/// Such registers must not change before the product has ended.
+/// sums [64, kColumns] (+)= A [64, 16] B [kColumns, 16]^T, asynchronously, by a warpgroup. In each
+/// 8 columns, thread t holds {row, row, row + 8, row + 8} with row = t / 32 * 16 + t % 32 / 4, in
+/// columns t % 4 * 2 and the next. If `add` is 0, the old sums do not count. A is in shared memory
+/// or in registers. In registers, thread t has the same rows: columns t % 4 * 2 and the next, then
+/// the two columns 8 further. These registers must not change before the product has ended.
 template <class Number, int kColumns>
 struct WarpgroupProduct;
 
@@ -199,8 +199,8 @@ WEFT_WARPGROUP_PRODUCT(__half, "f16", 32, 16, 16, 17, 18, 19, 20, 21)
 WEFT_WARPGROUP_PRODUCT(__half, "f16", 64, 32, 32, 33, 34, 35, 36, 37)
 WEFT_WARPGROUP_PRODUCT(__half, "f16", 128, 64, 64, 65, 66, 67, 68, 69)
 
-/// Numbers of FP8 (e4m3), as the Number of WarpgroupProduct: both operands are in shared memory,
-/// and a product has 32 of K. Its sums have fewer digits than f32.
+/// The Number of WarpgroupProduct for FP8 (e4m3). Both operands are in shared memory, and a product
+/// has 32 columns of K. Its sums have fewer digits than f32.
 struct E4m3;
 
 #define WEFT_E4M3_PRODUCT(columns, count, a, b, c)                                            \

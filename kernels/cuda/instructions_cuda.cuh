@@ -6,21 +6,21 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Instructions of sm_80 and later as functions; hopper_cuda.cuh has those of sm_90a. Names as in
-/// the PTX manual, chapter 9.7. But for peer_sum_cuda.cu no other file has asm statements, so that
-/// these two are all that is different where kernels run on the host (tests/cuda_host).
+/// Instructions of sm_80 and later as functions; hopper_cuda.cuh has the instructions of sm_90a.
+/// Names are as in the PTX manual, chapter 9.7. Besides these two files only peer_sum_cuda.cu has
+/// asm statements, so only these two differ where kernels run on the host (tests/cuda_host).
 namespace weft::cuda {
 
-/// Waits until all that the kernels before it in the stream have written can be seen. Every kernel
-/// calls it before it touches what is not constant (weights are), and every thread that reads or
-/// writes such memory.
+/// Waits until this kernel can see everything that the preceding kernels in the stream have
+/// written. Every kernel calls it before it touches memory that is not constant (weights are
+/// constant). Every thread that reads or writes such memory calls it.
 __device__ inline void wait_for_predecessor() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// The next kernel's blocks may be started wherever there is room; they wait for this one's end
+/// Lets the next kernel's blocks start wherever there is room. They wait for this kernel's end
 /// before they read what it writes.
 __device__ inline void let_successor_start() {
 #if __CUDA_ARCH__ >= 900
@@ -35,7 +35,7 @@ __device__ inline void meet_cluster() {
 #endif
 }
 
-/// The same variable in the shared memory of block `rank` of the cluster.
+/// Returns the instance of a shared variable in block `rank` of the cluster.
 template <class T>
 __device__ inline T& in_block_of_cluster(int rank, T& variable) {
 #if __CUDA_ARCH__ >= 900
@@ -49,11 +49,11 @@ __device__ inline T& in_block_of_cluster(int rank, T& variable) {
 #endif
 }
 
-/// Declares `name`, numbers of `type`: the shared memory whose size the launch names. A macro,
-/// since functions for several types would declare one variable of several types.
+/// Declares `name`, an array of `type` in the shared memory whose size the launch sets. It is a
+/// macro because functions for several types would declare one variable with several types.
 #define WEFT_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 
-/// The address of shared memory within it.
+/// Returns the address of a pointer within shared memory.
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
@@ -62,14 +62,15 @@ __device__ inline void store_shared(std::uint32_t to, std::uint32_t first, std::
   asm volatile("st.shared.v2.b32 [%0], {%1,%2};" ::"r"(to), "r"(first), "r"(second) : "memory");
 }
 
-/// Sees all that was written before what is read here was.
+/// Reads a value and makes visible what its writer wrote before it.
 __device__ inline unsigned read_acquiring(const unsigned* from) {
   unsigned value = 0;
   asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
   return value;
 }
 
-/// Reads what other blocks write meanwhile, by write_relaxed(). Orders nothing else.
+/// Reads memory that other blocks write concurrently by write_relaxed(). It orders no other
+/// accesses.
 __device__ inline uint4 read_relaxed(const uint4* from) {
   uint4 value;
   asm volatile("ld.relaxed.gpu.global.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -84,19 +85,19 @@ __device__ inline void write_relaxed(uint4* to, uint4 value) {
                : "memory");
 }
 
-/// Keeps the compiler from computing with a number before the asm statements above, such as the
-/// wait for products that make it.
+/// Keeps the compiler from using a number before the preceding asm statements, such as the wait for
+/// the products that compute it.
 __device__ inline float settled(float number) {
   asm volatile("" : "+f"(number));
   return number;
 }
 
-/// Asks for the line of the second-level cache that this is in.
+/// Prefetches the line at an address to the second-level cache.
 __device__ inline void prefetch_line(const void* at) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
-/// 16 bytes to shared memory without waiting for them; zeros if not `present`.
+/// Copies 16 bytes to shared memory asynchronously; writes zeros if not `present`.
 __device__ inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, bool present) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
@@ -106,13 +107,14 @@ __device__ inline void fetch_16_bytes(std::uint32_t to, const std::byte* from, b
 
 __device__ inline void end_fetch_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-/// Waits until no more than kLeft of this thread's groups are under way.
+/// Waits until at most kLeft of this thread's groups are unfinished.
 template <int kLeft>
 __device__ void wait_for_fetches() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-/// The first `bytes` of 16 bytes to shared memory without waiting for them, and zeros behind them.
+/// Copies the first `bytes` of 16 bytes to shared memory asynchronously, and fills the rest with
+/// zeros.
 __device__ inline void fetch_bytes(std::uint32_t to, const std::byte* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
@@ -126,7 +128,8 @@ __device__ inline void init_barrier(Barrier* barrier, std::uint32_t arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
 }
 
-/// Call it after init_barrier and before other threads or copies use the barriers.
+/// Makes initialized barriers visible. Call it after init_barrier() and before other threads or
+/// copies use the barriers.
 __device__ inline void publish_barriers() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -139,7 +142,7 @@ __device__ inline void arrive(Barrier* barrier) {
                : "memory");
 }
 
-/// Arrives once all that this thread has fetched so far is there.
+/// Arrives as soon as all fetches that this thread has issued are complete.
 __device__ inline void arrive_after_fetches(Barrier* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(barrier))
                : "memory");
@@ -164,12 +167,12 @@ __device__ inline void wait(Barrier* barrier, std::uint32_t parity) {
 #undef WEFT_ASK_BARRIER
 }
 
-/// A barrier of `threads` threads, in whole warps; `id` is 1 .. 15.
+/// Waits at a named barrier for `threads` threads, in whole warps; `id` is 1 .. 15.
 __device__ inline void meet(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// Four 8 x 8 matrices; each lane gives the address of one of their 32 rows.
+/// Loads four 8 x 8 matrices; each lane passes the address of one of their 32 rows.
 __device__ inline void load_matrices(std::uint32_t (&to)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -184,8 +187,8 @@ __device__ inline void load_matrices_turned(std::uint32_t (&to)[4], std::uint32_
                : "memory");
 }
 
-/// sums [16, 8] += A [16, 16] B [8, 16]^T. Lane l holds columns 2 * (l % 4) and the next of rows
-/// l / 4 and l / 4 + 8 of the sums, and the same rows of A.
+/// sums [16, 8] += A [16, 16] B [8, 16]^T. Lane l holds rows l / 4 and l / 4 + 8 of the sums and of
+/// A, and columns 2 * (l % 4) and the next of the sums.
 template <class Number>
 __device__ void multiply_add(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                              std::uint32_t b1);
@@ -208,14 +211,14 @@ __device__ inline void multiply_add<__nv_bfloat16>(float (&sums)[4], const std::
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/// 2^x, which is what the hardware has.
+/// Returns 2^x with the hardware's instruction.
 __device__ inline float exp2_fast(float x) {
   float result = 0;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
 
-/// Four numbers of FP8 (e4m3) as f16, in their order. For sm_90 and later.
+/// Converts four numbers of FP8 (e4m3) to f16, in their order. For sm_90 and later.
 __device__ inline void halves_of_e4m3(std::uint32_t four, std::uint32_t& first,
                                       std::uint32_t& second) {
 #if __CUDA_ARCH__ >= 900
@@ -230,8 +233,8 @@ __device__ inline void halves_of_e4m3(std::uint32_t four, std::uint32_t& first,
 #endif
 }
 
-/// Four numbers rounded to FP8 (e4m3), the first in the lowest byte; those beyond 448 become 448.
-/// For sm_90 and later.
+/// Rounds four numbers to FP8 (e4m3), the first into the lowest byte. Numbers beyond 448 become
+/// 448. For sm_90 and later.
 __device__ inline std::uint32_t e4m3_of(float first, float second, float third, float fourth) {
   std::uint32_t four = 0;
 #if __CUDA_ARCH__ >= 900

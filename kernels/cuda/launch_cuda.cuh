@@ -9,14 +9,14 @@
 #include "weft/kernels/cuda/cuda_types.h"
 #include "weft/kernels/cuda/instructions_cuda.cuh"
 
-/// Launching of kernels. Only *_cuda.cu include this file.
+/// Launches kernels. Only *_cuda.cu include this file.
 namespace weft::cuda {
 
 [[nodiscard]] inline Status status_of(cudaError_t error) { return static_cast<Status>(error); }
 
 /// Whether the code that runs on the current device was compiled for sm_90 or later, so that it
 /// waits for its predecessor and has clusters. A GPU newer than every compiled architecture runs
-/// code that the driver translates from sm_80's, which has neither. `kernel` is any of ours.
+/// code that the driver translates from sm_80's, which has neither. `kernel` is any kernel of Weft.
 [[nodiscard]] inline bool has_hopper_code(const void* kernel) {
   enum : signed char { kUnknown, kYes, kNo };
   constexpr int kDevices = 64;

@@ -94,8 +94,9 @@ __device__ inline void* writable_row(const DeviceRows& rows, std::int64_t row) {
   return const_cast<void*>(row_of(rows, row));
 }
 
-/// For kernels that compute each number of a row by itself: a block takes kRowColumns numbers, and
-/// a thread the four at `first`, which may be beyond the row's end.
+/// Threads of a block in kernels that compute each number of a row by itself. A block takes
+/// kRowColumns numbers. A thread takes the four numbers at `first`, which may be past the row's
+/// end.
 inline constexpr int kRowThreads = 256;
 inline constexpr int kRowColumns = 4 * kRowThreads;
 
@@ -108,7 +109,7 @@ __device__ inline RowPlace row_place() {
   return {std::int64_t{blockIdx.x}, std::int64_t{blockIdx.y} * kRowColumns + threadIdx.x * 4};
 }
 
-/// Launches a kernel of that kind for `rows` rows of `width` numbers.
+/// Launches such a kernel for `rows` rows of `width` numbers.
 template <class Params>
 Status launch_rows(void (*kernel)(Params), std::int64_t rows, std::int64_t width, Stream stream,
                    const Params& params) {

@@ -15,20 +15,20 @@
 namespace weft {
 
 /// out[t] = scale * table[ids[t]] + positions[position_ids[t] + position_offset] +
-/// constant[constant_ids[t]]. A row of the table that another rank holds counts as zeros. Of a
-/// table wider than `out`, the numbers from `first_column` on are taken.
+/// constant[constant_ids[t]]. A row of the table that another rank holds counts as zeros. If the
+/// table is wider than `out`, the op takes its columns from `first_column` on.
 struct EmbeddingParams {
   std::span<const TokenId> ids = {};  ///< [T], each in [0, V)
   /// [rows, table_width], row-major as in the checkpoint, any alignment
   const std::byte* table = nullptr;
-  /// [rows, H] as packed for the output head that is tied to it, instead of a table. Without both
-  /// the table's part is zeros (positions alone)
+  /// [rows, H] as packed for the output head that is tied to it, instead of a table. If both are
+  /// null, the table's part is zeros (positions alone).
   const PackedWeight* packed = nullptr;
-  DType dtype = DType::kF32;      ///< of the table or the weight: f32, f16, bf16 or an encoding
-  std::int64_t vocabulary = 0;    ///< V
-  std::int64_t first_row = 0;     ///< the token of the first row held here
-  std::int64_t rows = -1;         ///< rows held here; -1: V
-  std::int64_t table_width = 0;   ///< numbers in a row of `table`; 0: H
+  DType dtype = DType::kF32;     ///< type of the table or the weight: f32, f16, bf16 or an encoding
+  std::int64_t vocabulary = 0;   ///< V
+  std::int64_t first_row = 0;    ///< the token of the first row held here
+  std::int64_t rows = -1;        ///< rows held here; -1: V
+  std::int64_t table_width = 0;  ///< numbers in a row of `table`; 0: H
   std::int64_t first_column = 0;  ///< a multiple of the type's block
   EmbeddingSpec spec = {};
   const float* positions = nullptr;                 ///< [P, H], or null
@@ -48,14 +48,14 @@ void embed(const EmbeddingParams& params, Share share);
 
 namespace weft::cuda {
 
-/// As weft::EmbeddingParams. A position below 0 (a row that is none of the step's) counts as 0.
+/// As weft::EmbeddingParams. A position below 0 (in a row past the step's tokens) counts as 0.
 struct CudaEmbeddingParams {
   std::int64_t rows = 0;
   const TokenId* ids = nullptr;  ///< [T], each in [0, V)
   /// [table_rows, table_width] as in the checkpoint, aligned to 256 bytes; or null
   const std::byte* table = nullptr;
   std::int64_t first_row = 0;     ///< the token of the first row held here
-  std::int64_t table_rows = 0;    ///< that are here; V of a whole table
+  std::int64_t table_rows = 0;    ///< rows held here; V for a whole table
   std::int64_t table_width = 0;   ///< numbers in a row of the table; 0: H
   std::int64_t first_column = 0;  ///< a multiple of the type's block
   DType dtype = DType::kF32;      ///< f32, f16, bf16, or an encoding in whole blocks

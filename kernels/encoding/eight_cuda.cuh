@@ -49,9 +49,9 @@ __device__ inline float half_of(unsigned bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
 __device__ inline float half_at(Bytes from) { return half_of(short_at(from)); }
-/// At any address.
+/// Reads an f16 at any address.
 __device__ inline float odd_half_at(Bytes from) { return half_of(from[0] | from[1] << 8U); }
-/// At any address.
+/// Reads an f32 at any address.
 __device__ inline float float_at(Bytes from) {
   return __uint_as_float(from[0] | from[1] << 8U | from[2] << 16U | unsigned{from[3]} << 24U);
 }

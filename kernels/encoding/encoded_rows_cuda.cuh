@@ -6,12 +6,12 @@
 
 namespace weft::cuda {
 
-/// A row of blocks, or of boxes.
+/// A row of an encoded matrix, held in blocks or in boxes.
 struct EncodedRow {
   const std::uint8_t* blocks = nullptr;  ///< null: a row of padding, whose weights are 0
   DType dtype = DType::kQ4_0;
-  int elements = 1;  ///< of a block, or columns of a box
-  int bytes = 1;     ///< of a block or box
+  int elements = 1;  ///< weights of a block, or columns of a box
+  int bytes = 1;     ///< bytes of a block or box
   int in_box = -1;   ///< the row's index in its box; negative: blocks lie as in a file
 
   /// Returns weights k .. k + 7; `k` is a multiple of 8.

@@ -95,7 +95,7 @@ struct CudaExpertLinearParams {
   std::int32_t experts = 0;
   std::int32_t first_expert = 0;
   const DeviceMatrix* weights = nullptr;
-  const float* const* biases = nullptr;  ///< or null; of a null entry there is none
+  const float* const* biases = nullptr;  ///< null: no biases; a null entry: that expert has no bias
   bool gathers = false;                  ///< `in` has token rows; otherwise choice rows
   DeviceRouting routing{};
 };

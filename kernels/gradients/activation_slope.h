@@ -10,7 +10,7 @@ struct ActivationPoint {
   float slope = 1;
 };
 
-/// At a kink (kRelu at 0) the slope is that of the left side, as PyTorch has it.
+/// At a kink (kRelu at 0) returns the slope of the left side, as PyTorch does.
 [[nodiscard]] ActivationPoint activation_at(Activation activation, const XieluSpec& xielu, float x);
 
 }  // namespace weft

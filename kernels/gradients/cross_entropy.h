@@ -8,12 +8,13 @@
 
 namespace weft {
 
-/// The loss of predicting tokens: of row t, weights[t] * -log softmax(logits[t])[targets[t]].
+/// The loss of predicting tokens: losses[t] = -log softmax(logits[t])[targets[t]].
 struct CrossEntropyParams {
-  Rows logits = {};  ///< [T, V]; become the gradient of the sum of `losses`, by the logits
+  Rows logits = {};  ///< [T, V]; overwritten with the gradient of sum over t of weights[t] *
+                     ///< losses[t]
   std::span<const TokenId> targets = {};  ///< [T], each in [0, V)
   std::span<const float> weights = {};    ///< [T]
-  std::span<float> losses = {};           ///< [T], is written: without the weights
+  std::span<float> losses = {};           ///< [T], written: the losses, not multiplied by weights
 };
 
 /// A row's results do not depend on the other rows. Allocates nothing.

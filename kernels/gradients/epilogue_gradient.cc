@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// A result of one output, and its derivatives by the one or two sums that it is made of.
+/// The result for one output, and its derivatives by the one or two sums that it is computed from.
 struct EpiloguePoint {
   float value = 0;
   float by_first = 0;

@@ -6,14 +6,14 @@
 
 namespace weft {
 
-/// What follows the product of a linear op (linear.h): its result, and its gradient. `sums` are the
-/// products with the bias added. Gated: [T, 2N], gate's outputs before up's.
+/// The steps after the product of a linear op (linear.h): result and gradient. `sums` are the
+/// products with the bias added; if gated, [T, 2N] with the gates before the ups.
 struct EpilogueParams {
   LinearSpec spec{};
   bool gated = false;
   ConstRows sums{};      ///< [T, N], gated [T, 2N]
   ConstRows residual{};  ///< [T, N], or data null
-  Rows out{};            ///< [T, N]; of an op that is not gated it may be `sums`
+  Rows out{};            ///< [T, N]; may be `sums` unless the op is gated
 };
 
 void finish_linear(const EpilogueParams& params, Share share);

@@ -29,8 +29,8 @@ RowMoments moments_of(const NormSpec& spec, const float* row, std::int64_t n) {
   return moments;
 }
 
-// With y the normalized row and g the gradient by y: dx = (g - mean(g) - y * mean(g * y)) / sigma;
-// without mean(g) where no mean is taken.
+// With y the normalized row and g the gradient by y: dx = (g - mean(g) - y * mean(g * y)) / sigma.
+// A norm without a mean omits mean(g).
 void row_gradient(const NormGradientParams& params, const float* in, const float* from, float* to) {
   const std::int64_t n = params.in.width;
   const RowMoments moments = moments_of(params.spec, in, n);

@@ -6,13 +6,14 @@
 
 namespace weft {
 
-/// The gradient of norm() (norm.h) by its input: in_gradient += what out_gradient gives. The
-/// residual's gradient is sum_scale * out_gradient; weight and bias have none, as they are frozen.
+/// The gradient of norm() (norm.h) by its input: in_gradient += the gradient by `in` that follows
+/// from out_gradient. The residual's gradient is sum_scale * out_gradient; weight and bias have
+/// none, as they are frozen.
 struct NormGradientParams {
   NormSpec spec = {};
   ConstRows in = {};              ///< [T, H]
   const float* weight = nullptr;  ///< [H], null = 1
-  float scale = 1;                ///< of the norm; times sum_scale where there is one
+  float scale = 1;                ///< the norm's scale, times sum_scale if there is one
   ConstRows out_gradient = {};    ///< [T, H]
   Rows in_gradient = {};          ///< [T, H], is added to; may not be out_gradient
 };

@@ -110,8 +110,7 @@ class HeadTask {
             Share{}, product_space_);
   }
 
-  /// Fills scores_ [queries, keys] with probabilities; those of keys that are not seen are 0. The
-  /// soft cap's bent scores go to others_.
+  /// Fills scores_ [queries, keys] with probabilities; a key that a query does not see gets 0.
   void find_probabilities(const ScoreBlock& block) const {
     multiply(block.queries, block.keys, size_, rows_of(params_.qkv, block.query, query_at_),
              rows_of(params_.qkv, block.key, key_at_).turned(), scores_, block.keys, false);
@@ -131,7 +130,7 @@ class HeadTask {
     return cap > 0 ? cap * std::tanh(score / cap) : score;
   }
 
-  // others_ has the gradient by probabilities, and gets that by q k^T.
+  // Replaces the gradient by probabilities in others_ with the gradient by q k^T.
   void turn_into_score_gradients(const ScoreBlock& block) const {
     const float cap = params_.spec.soft_cap;
     for (std::int64_t q = 0; q < block.queries; ++q) {
@@ -147,7 +146,7 @@ class HeadTask {
     if (cap > 0) bend(block);
   }
 
-  // The slope of the soft cap, 1 - tanh^2, from scores that are computed again.
+  // Multiplies by the slope of the soft cap, 1 - tanh^2, from scores that are computed again.
   void bend(const ScoreBlock& block) const {
     multiply(block.queries, block.keys, size_, rows_of(params_.qkv, block.query, query_at_),
              rows_of(params_.qkv, block.key, key_at_).turned(), scores_, block.keys, false);
@@ -202,7 +201,7 @@ void packed_attention(const PackedAttentionParams& params, const Rows& out, Shar
   }
 }
 
-// Heads that share keys and values add to the same gradients, so one thread takes them in order.
+// Heads that share keys and values add to the same gradients, so one thread computes them in order.
 void packed_attention_gradient(const PackedAttentionParams& params, const ConstRows& out_gradient,
                                const Rows& qkv_gradient, Share share,
                                std::span<std::byte> workspace) {

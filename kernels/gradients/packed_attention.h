@@ -17,9 +17,9 @@ struct PackedSpan {
   std::int64_t count = 0;
 };
 
-/// Attention over sequences that lie packed in one table of rows, for training: each sequence is
-/// there whole, and no sequence sees another. The mathematics is that of attention.h, without
-/// ALiBi, relative biases and sinks.
+/// Attention over sequences packed in one table of rows, for training. Each sequence is complete,
+/// and no sequence sees another. The formula is that of attention.h without ALiBi, relative biases
+/// and sinks.
 struct PackedAttentionParams {
   ConstRows qkv = {};  ///< [T, (A + 2K) * D], rotated: queries, keys, values of a token
   HeadShape shape = {};

@@ -19,7 +19,7 @@ namespace {
 
 using Plan = ProductPlan;
 
-/// A part of an operand: rows of a, or columns of b, and some of what is summed over.
+/// A part of an operand: some rows of a, or some columns of b, over a range of the inner dimension.
 struct Piece {
   const float* data = nullptr;
   std::int64_t lines = 0;  ///< rows of a, or columns of b

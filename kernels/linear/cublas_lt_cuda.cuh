@@ -6,8 +6,8 @@
 
 namespace weft::cuda {
 
-/// The functions of cuBLASLt that products call. The program is not linked with it: loading it
-/// takes a tenth of a second and 200 MB, of every program that never asks for a GPU too.
+/// The functions of cuBLASLt that products call. The program is not linked with it, because loading
+/// it takes a tenth of a second and 200 MB even in a program that uses no GPU.
 struct CublasLt {
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtDestroy) destroy = nullptr;
@@ -19,8 +19,9 @@ struct CublasLt {
   decltype(&cublasLtMatmulAlgoGetHeuristic) find_algorithm = nullptr;
   decltype(&cublasLtMatmul) multiply = nullptr;
 
-  /// Of the version that this was compiled with, as the system finds it or where NVIDIA puts it.
-  /// Once it is loaded, it stays and this is quick. Errors of SharedLibrary. Thread-safe.
+  /// Loads the version that Weft was compiled with, as the system finds it or from NVIDIA's
+  /// folders. Once loaded, it stays loaded, and a later call is quick. Errors of SharedLibrary.
+  /// Thread-safe.
   [[nodiscard]] static Result<CublasLt> load();
 };
 

@@ -13,7 +13,7 @@ namespace weft {
 
 /// The rows of `in` that a thread's workspace holds packed, so that the thread's next piece of the
 /// same product need not pack them again. linear() writes it. Its owner clears it before `in` or
-/// the weight changes, and before anything else uses the workspace.
+/// the weight changes, and before another use of the workspace.
 struct PackedBlock {
   std::int64_t first = 0;
   std::int64_t rows = 0;

@@ -7,14 +7,15 @@
 #include "weft/kernels/linear/linear_cut_cuda.cuh"
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
-/// What adapters add to a product's sums (adapter_shrink.h, adapter_expand.h), computed by warps
-/// beside those that multiply, while weights stream. All blocks' warps compute slices of A x, wait
-/// for one another, and each block adds B (A x) of the tiles that it finishes. Waiting is safe: a
-/// launch has only as many blocks as run at once. The number of slices does not know the rows, so a
-/// row's bits do not depend on the other rows.
+/// Computes what adapters add to a product's sums (adapter_shrink.h, adapter_expand.h). Extra warps
+/// of each block do this beside the warps that multiply, while weights stream. The extra warps of
+/// all blocks compute slices of A x and wait for one another. Then each block adds B (A x) to the
+/// tiles that it finishes. Waiting is safe, because a launch has only as many blocks as run at
+/// once. The number of slices does not depend on the rows, so a row's bits do not depend on the
+/// other rows.
 namespace weft::cuda {
 
-/// ProductAdapters and what they need of their product; goes into kernels by value.
+/// ProductAdapters and the sizes of their product; kernels take it by value.
 struct AdapterWork {
   AdapterWork() = default;
   explicit AdapterWork(const CudaLinearParams& params)
@@ -37,12 +38,13 @@ struct AdapterWork {
   std::int32_t slices = 1;
 };
 
-/// Rows of a tile that are computed for a task at once: a half, so that gates and ups are apart.
+/// Rows of a tile that are computed for a task at once: half a tile, so that gates and ups are
+/// separate.
 constexpr int kAdaptedRows = 64;
 constexpr int kAdaptedPanels = kAdaptedRows / static_cast<int>(kAdapterPanel);
 
-/// Shared memory of a block, behind the product's own. Sums lie as the product stages its own, by
-/// groups of kGroupRows rows; `finishers` warps read them.
+/// Shared memory of a block for the adapters' sums, after the product's own. The sums lie like the
+/// product's staged sums, in groups of kGroupRows rows; `finishers` warps read them.
 template <int kTokens, int kOfGroup>
 struct AdapterRoom {
   static constexpr int kGroupRows = kOfGroup;
@@ -57,27 +59,27 @@ struct AdapterRoom {
     return added[row / kGroupRows][token][row % kGroupRows];
   }
 
-  Barrier full;   ///< the tile's sums are there
-  Barrier empty;  ///< all finishers have read them
+  Barrier full;   ///< the tile's sums are written
+  Barrier empty;  ///< all finishers have read the sums
   float added[kGroups][kTokens][kStride];
 };
 
-/// The other side of an AdapterRoom: what a thread that finishes tiles adds to their sums.
+/// Reads an AdapterRoom: the numbers that a thread adds to the sums of the tiles that it finishes.
 template <class Room>
 class AddedSums {
  public:
   /// `room` is null where the product has no adapters.
   __device__ explicit AddedSums(Room* room) : room_(room) {}
 
-  /// Before sums of the next tile are read.
+  /// Waits for the tile's sums. Call it before reading them.
   __device__ void wait() {
     if (room_ != nullptr) weft::cuda::wait(&room_->full, parity_);
   }
-  /// -0 leaves a sum as it is.
+  /// Returns the number to add; -0, which keeps a sum, if there are no adapters.
   [[nodiscard]] __device__ float of(int token, int row) const {
     return room_ == nullptr ? -0.0F : room_->at(token, row);
   }
-  /// Once all of a warp's lanes have read the tile's sums.
+  /// Frees the tile's sums, after all of a warp's lanes have read them.
   __device__ void release() {
     if (room_ == nullptr) return;
     __syncwarp();
@@ -90,19 +92,19 @@ class AddedSums {
   unsigned parity_ = 0;
 };
 
-/// Of products that no adapter changes.
+/// Replaces AddedSums in products without adapters.
 struct NothingAdded {
   __device__ void wait() {}
   [[nodiscard]] __device__ float of(int /*token*/, int /*row*/) const { return -0.0F; }
   __device__ void release() {}
 };
 
-/// A lane's place among the 16 rows of a task.
+/// Returns a lane's index in its warp.
 __device__ inline int adapter_lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
 /// Computes one slice of 16 ranks of a task.
 __device__ inline void shrink_slice(const AdapterWork& work, int item) {
-  constexpr int kAhead = 4;  // runs on their way; the first before the predecessor's end
+  constexpr int kAhead = 4;  // runs in flight; the first are fetched before the predecessor ends
   const int tiles = work.of.rank / static_cast<int>(kAdapterTile);
   const int slice = item % work.slices;
   const int column = item / work.slices % work.columns();
@@ -158,8 +160,8 @@ __device__ inline void shrink_slice(const AdapterWork& work, int item) {
   }
 }
 
-/// Waits for `warps` warps of all blocks and sees what they have written. The counter needs no
-/// zeros: all warps together add half of its range, which turns its highest bit.
+/// Waits for `warps` warps of all blocks, and then sees what they have written. The counter need
+/// not be zero: all warps together add half of its range, which flips its highest bit.
 __device__ inline void meet_warps(unsigned* counter, unsigned warps, bool is_first) {
   constexpr unsigned kTop = 1U << 31U;
   __syncwarp();
@@ -172,7 +174,7 @@ __device__ inline void meet_warps(unsigned* counter, unsigned warps, bool is_fir
   __syncwarp();
 }
 
-/// A half of a tile's rows for a task: outputs of one run, or none.
+/// Half of a tile's rows for a task: outputs of one run, or no outputs.
 struct AdaptedHalf {
   __device__ AdaptedHalf(const AdapterWork& work, unsigned tile, int part)
       : task(work.of.tasks.tasks[part / 2]), half(part % 2) {
@@ -196,7 +198,7 @@ struct AdaptedHalf {
   [[nodiscard]] __device__ bool has_panel(int panel) const {
     return first_panel + panel < run->panels();
   }
-  /// Asks for the numbers of B.
+  /// Prefetches the numbers of B.
   __device__ void prefetch() const {
     constexpr int kLine = 128 / sizeof(uint4);
     if (run == nullptr || adapter_lane() % kLine != 0) return;
@@ -204,7 +206,7 @@ struct AdaptedHalf {
       if (has_panel(i / pair.tiles)) prefetch_line(weights + i * kWarp);
     }
   }
-  /// Where the outputs of a panel's half stand among the tile's rows.
+  /// Returns the index among the tile's rows of the first output of half a panel.
   template <int kGateDistance>
   [[nodiscard]] __device__ int row_of(bool gated, int panel, int eight) const {
     const int own = panel * static_cast<int>(kAdapterPanel) + eight * 8;
@@ -216,7 +218,7 @@ struct AdaptedHalf {
   int half;
   const AdapterRun* run = nullptr;
   CudaAdapterPair pair{};
-  int first_panel = 0;  ///< of the run's
+  int first_panel = 0;  ///< index among the run's panels
   const uint4* weights = nullptr;
 };
 
@@ -224,8 +226,9 @@ __device__ inline float4 plus(const float4& a, const float4& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
 
-/// The total of all slices, of 16 ranks from a column on, as products take it. Slices with one rest
-/// of their number by 8 are added up first, then these as a tree, however lanes share the work.
+/// Returns the total of all slices for 16 ranks from a column on, as operands of products. Slices
+/// are added up in eight classes, by their index modulo 8, and then the classes as a tree. The
+/// order is the same however lanes share the work.
 __device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
                                                      const CudaAdapterTask& task,
                                                      std::int64_t column) {
@@ -239,7 +242,7 @@ __device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
         reinterpret_cast<const float4*>(from + rows[row] * work.width() + slice * slice_stride));
   };
   float4 own[2] = {};
-  if (task.count == 1) {  // lanes that have no row share the slices
+  if (task.count == 1) {  // lanes without a row share the slices
 #pragma unroll
     for (int i = 0; i < kMaxProductAdapterSlices / kRests; ++i) {
       const int slice = i * kRests + lane / 4;
@@ -258,7 +261,7 @@ __device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (lane / 4 + 8 * i >= task.count) continue;
-      // In two passes, which leaves registers for what else is on its way.
+        // Two passes leave registers for other loads in flight.
 #pragma unroll
       for (int begin = 0; begin < kRests; begin += kRests / 2) {
         float4 rests[kRests / 2] = {};
@@ -284,7 +287,7 @@ __device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
   return low;
 }
 
-/// Writes what a task adds to a half of a tile.
+/// Writes what a task adds to half of a tile.
 template <int kGateDistance, class Room>
 __device__ void expand_half(const AdapterWork& work, const AdaptedHalf& of, Room& room) {
   if (of.run == nullptr) return;
@@ -316,7 +319,7 @@ __device__ void expand_half(const AdapterWork& work, const AdaptedHalf& of, Room
           if (tokens[s / 2] < 0) continue;
           const int row = of.template row_of<kGateDistance>(work.gated, i, eight);
           float& to = room.at(tokens[s / 2], row + lane % 4 * 2 + s % 2);
-          // -0 leaves the product's sum as it is.
+          // Adding -0 keeps the product's sum.
           to = !is_there ? -0.0F : tile == 0 ? sums[eight][s] : to + sums[eight][s];
         }
       }
@@ -324,7 +327,7 @@ __device__ void expand_half(const AdapterWork& work, const AdaptedHalf& of, Room
   }
 }
 
-/// The work of a block's warp `warp` of kWarps: all adapters' part of the product.
+/// The work of one of a block's kWarps extra warps: the adapters' whole part of the product.
 template <int kWarps, int kGateDistance, class Room>
 __device__ void add_adapters(const AdapterWork& work, const Cut& cut, Room& room, int warp) {
   const unsigned begin = first_of(cut, blockIdx.x);

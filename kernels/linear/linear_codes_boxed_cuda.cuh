@@ -3,19 +3,20 @@
 #include "weft/kernels/linear/linear_codes_halves_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_kernel_cuda.cuh"
 
-/// Products of boxes (code_boxes.h). Codes become the exact numbers of bf16 that they stand for, or
-/// of f16 beside tokens in TokenForm::kHalves; a scale goes on the sums of its columns, in float32,
-/// or on the weights, which are then rounded to bf16 once for the scale and once for the product.
+/// Products of boxes (code_boxes.h). Codes become the exact bf16 numbers that they stand for; with
+/// tokens in TokenForm::kHalves they become f16. A scale goes on the sums of its columns, in
+/// float32, or on the weights. In the second case weights are rounded to bf16 twice: once for the
+/// scale and once for the product.
 ///
-/// A lane's codes are a class, made for each unit:
+/// A class of a lane's codes, constructed for each unit, has:
 ///   kProducts            products of 16 columns under one scale; 0: scales go on weights
 ///   Codes(box, scales, at)  reads the scales; `box` has the warp's rows
 ///   operands(step, a)    the operands of 32 columns, in two products
 ///   column(step)         the first of the lane's eight columns, a multiple of 8
-///   scale(p, row)        of product p: a float, or twice a bf16
+///   scale(p, row)        the scale of product p: a float, or twice a bf16
 namespace weft::cuda::codes {
 
-/// A lane's number of its first row in its warp's box.
+/// Returns the index of a lane's first row in its warp's box.
 __device__ inline int row_in_box(const Lane& at) { return at.first_row % kBoxRows + at.quad; }
 
 template <TokenForm kForm>
@@ -28,7 +29,7 @@ __device__ void multiply_add_as(float (&sums)[4], const std::uint32_t (&a)[4], s
   }
 }
 
-/// Puts four rows' words of eight codes into the operands' order.
+/// Converts four rows' words of eight codes into the operands' order.
 template <class Convert>
 __device__ void into_operands(const uint2 (&words)[4], std::uint32_t (&to)[2][2][4],
                               const Convert& convert) {
@@ -41,12 +42,12 @@ __device__ void into_operands(const uint2 (&words)[4], std::uint32_t (&to)[2][2]
   }
 }
 
-/// The tokens' numbers that a lane's operands of a step meet: eight columns side by side.
+/// The tokens' numbers that multiply a lane's operands of a step: eight contiguous columns.
 template <class Sizes, class Codes>
 __device__ uint4 tokens_at(const std::byte* inputs, const Lane& at, const Codes& codes, int step,
                            int t) {
   const std::byte* from = inputs + at.input<Sizes>(codes.column(step)) + t * 8 * Sizes::kBoxBytes;
-  if constexpr (Codes::kSplitColumns) {  // four columns, and four that are 16 further
+  if constexpr (Codes::kSplitColumns) {  // four columns, and the four that are 16 further
     const auto first = *reinterpret_cast<const uint2*>(from);
     const auto second = *reinterpret_cast<const uint2*>(from + 32);
     return make_uint4(first.x, first.y, second.x, second.y);
@@ -116,7 +117,7 @@ __device__ void add_scaled_weights(const Codes& codes, const std::byte* inputs, 
   }
 }
 
-/// Adds a unit's sums under the scales of the tokens.
+/// Adds a unit's sums, times the tokens' scales, to `sums`.
 template <class Sizes>
 __device__ void add_unit(const std::byte* inputs, const Lane& at, const Sums<Sizes>& of_unit,
                          Sums<Sizes>& sums) {
@@ -134,7 +135,7 @@ __device__ void add_unit(const std::byte* inputs, const Lane& at, const Sums<Siz
   }
 }
 
-/// Encoding::add() of boxes, by the codes of a lane.
+/// Implements Encoding::add() for boxes, with the encoding's class of a lane's codes.
 template <class Sizes, class Codes>
 __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                           const Lane& at, Sums<Sizes>& sums) {
@@ -151,7 +152,7 @@ __device__ void add_boxed(const std::byte* weights, const std::byte* inputs, std
   }
 }
 
-/// What all encodings in boxes share.
+/// Members that all encodings in boxes have in common.
 template <DType kType, int kShared>
 struct BoxedEncoding {
   static constexpr CodeBox kBox = box_of(kType);

@@ -3,7 +3,7 @@
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 #include "weft/kernels/linear/linear_outputs_cuda.cuh"
 
-/// The warps that multiply units of codes, however these come to shared memory.
+/// The warps that multiply units of codes, independent of how the units reach shared memory.
 namespace weft::cuda::codes {
 
 /// A warp's position in the ring.
@@ -12,12 +12,13 @@ struct Position {
   unsigned parity = 0;
 };
 
-constexpr int kFinishedRows = kWarpRows / kHalves;  // of a warp, whose sums each half finishes
+constexpr int kFinishedRows = kWarpRows / kHalves;  // rows of a warp for which one half of the
+                                                    // columns finishes the sums
 
 template <class Sizes>
 using HalfSums = float[Sizes::kTokens / 8][4];  ///< Sums of kFinishedRows rows
 
-/// Calls what(sum, token, row) for each of a lane's sums, rows among its kFinishedRows.
+/// Calls what(sum, token, row) for each of a lane's sums; `row` counts within its kFinishedRows.
 template <class Sizes, class What>
 __device__ void each_sum(HalfSums<Sizes>& sums, What what) {
   const int lane = threadIdx.x % 32;
@@ -30,7 +31,8 @@ __device__ void each_sum(HalfSums<Sizes>& sums, What what) {
   }
 }
 
-/// Adds the two halves' sums: each hands over the sums of the rows that the other one finishes.
+/// Adds up the sums of the two halves of the columns. Each half hands over the sums of the rows
+/// that the other half finishes.
 template <class Sizes>
 __device__ void add_halves(const Shared<Sizes>& shared, const Lane& at, const Sums<Sizes>& sums,
                            HalfSums<Sizes>& own) {
@@ -44,7 +46,7 @@ __device__ void add_halves(const Shared<Sizes>& shared, const Lane& at, const Su
     }
   }
   float* const rows = shared.staged + at.first_row;
-  meet(kFreeBarrier, kProducer);  // all are done with earlier sums
+  meet(kFreeBarrier, kProducer);  // all threads have read the earlier sums
   each_sum<Sizes>(handed, [&](float sum, int token, int row) {
     rows[token * Sizes::kStagedStride + (1 - at.half) * kFinishedRows + row] = sum;
   });
@@ -86,7 +88,7 @@ __device__ void consume(const Shared<Sizes>& shared, const CodesProduct& product
     HalfSums<Sizes> own;
     add_halves<Sizes>(shared, at, sums, own);
     const int thread = static_cast<int>(threadIdx.x);
-    if (finishes(cut, tile)) {  // while the others' parts are on their way
+    if (finishes(cut, tile)) {  // while the other blocks' parts are in flight
       epilogue.load_roots<kProducer, Sizes::kTokens>(thread, product.tokens, shared.roots);
       meet(kStagedBarrier, kProducer);
     }

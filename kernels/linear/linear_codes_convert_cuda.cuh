@@ -4,12 +4,12 @@
 #include "weft/kernels/linear/linear_codes_halves_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// The warp of kCodes that makes numbers of f16 of few tokens.
+/// The warp of kCodes that converts few tokens to f16.
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Converts kCount tokens of a unit in their place. Their scales lie behind the last token.
+/// Converts kCount tokens of a unit in place. The scales lie behind the last token.
 template <class Sizes, int kCount>
 __device__ void convert(std::byte* inputs, int first) {
   static_assert(Sizes::kExact && Sizes::Encoding::kColumns == 32 * kHalvesOfLane);
@@ -40,7 +40,7 @@ __device__ void convert_tokens(const Shared<Sizes>& shared, const CodesProduct& 
       convert<Sizes, kTogether>(shared.inputs(slot), token);
     }
     for (; token < product.tokens; ++token) convert<Sizes, 1>(shared.inputs(slot), token);
-    publish_to_products();  // before a copy takes the place of what was converted
+    publish_to_products();  // before a copy overwrites the converted numbers
     __syncwarp();
     if (threadIdx.x % 32 == 0) arrive(&shared.ready[slot]);
     if (++slot == Sizes::kDepth) {

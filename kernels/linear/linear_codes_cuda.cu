@@ -8,11 +8,11 @@
 #include "weft/kernels/linear/linear_codes_kinds_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// Products with up to kMaxCodesTokens tokens whose weights stay codes: blocks stream through
-/// shared memory, and tensor cores multiply what their codes stand for. Up to kStreamedTokens
-/// tokens a warp multiplies 32 rows by one half of a unit's columns; linear_codes_tile_cuda.cuh has
-/// the kernel for more. Units of products with up to kMaxCutTokens tokens are cut among the
-/// multiprocessors by linear_cut_cuda.cuh.
+/// Products of up to kMaxCodesTokens tokens whose weights stay codes: blocks stream through shared
+/// memory, and tensor cores multiply the decoded numbers. Up to kStreamedTokens tokens, a warp
+/// multiplies 32 rows by one half of a unit's columns; linear_codes_tile_cuda.cuh has the kernel
+/// for more tokens. linear_cut_cuda.cuh cuts the units of products with up to kMaxCutTokens tokens
+/// among the multiprocessors.
 namespace weft::cuda {
 namespace codes {
 namespace {
@@ -27,7 +27,7 @@ Status status_of_map(CUresult result) {
   return result == CUDA_SUCCESS ? Status::kSuccess : status_of(cudaErrorInvalidValue);
 }
 
-/// A matrix's run as a matrix of its own.
+/// Returns one run of a matrix as a matrix of its own.
 DeviceMatrix matrix_of_run(const DeviceMatrix& weight, int run) {
   if (weight.run_count == 1) return weight;
   DeviceMatrix part = weight;
@@ -48,10 +48,11 @@ DeviceRows from_column(DeviceRows rows, std::int64_t first) {
 }
 
 bool fits_one(const DeviceMatrix& weight) {
-  constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors fit 32 bits
+  constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors this fits 32 bits
   const auto kind = kind_of(weight.runs[0].dtype);
   if (!kind || weight.inputs % kind->columns != 0) return false;
-  constexpr std::int64_t kCounterBytes = 2 * sizeof(unsigned);  // of a tile of kCodesFetched
+  constexpr std::int64_t kCounterBytes = 2 * sizeof(unsigned);  // bytes of a tile's counters of
+                                                                // kCodesFetched
   const std::int64_t tiles = tiles_of(weight);
   return tiles * kCounterBytes <= static_cast<std::int64_t>(kTileCounterBytes) &&
          weight.inputs / kind->columns <= kMaxUnits / tiles && weight.outputs < (1 << 30);
@@ -59,9 +60,9 @@ bool fits_one(const DeviceMatrix& weight) {
 
 using Run = decltype(CodesKind::run);
 
-/// Multiplies by each run of a matrix in turn, by a function of its encoding.
+/// Multiplies by each run of a matrix in turn, with the function of the run's encoding.
 Status multiply_runs(const CudaLinearParams& params, const FlatDevice& device, Stream stream,
-                     Run CodesKind::* run) {
+                     Run CodesKind::*run) {
   Status status = Status::kSuccess;
   for (int i = 0; i < params.weight.run_count && status == Status::kSuccess; ++i) {
     const auto kind = kind_of(params.weight.runs[i].dtype);

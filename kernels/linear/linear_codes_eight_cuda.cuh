@@ -4,9 +4,10 @@
 
 namespace weft::cuda::codes {
 
-/// Where a lane's codes of 8 bits lie in boxes of 128 columns: of a half's 64 columns eight of
-/// either 32. Odd places take the second 32 first, so that the lanes of two tokens read from
-/// different banks; only where both are under one scale, or scales go on weights.
+/// Where a lane's codes of 8 bits lie in boxes of 128 columns: eight in each 32 of a half's 64
+/// columns. With kTurns, odd places take the second 32 columns first, so that the lanes of two
+/// tokens read from different banks. This is valid only if both 32 are under one scale, or if
+/// scales go on weights.
 template <int kCodesOfRow, bool kTurns>
 struct EightBitPlaces {
   static constexpr int kSteps = 2;
@@ -32,7 +33,7 @@ struct EightBitPlaces {
   }
 
   const std::byte* codes;
-  int turned;  ///< from the first 32 columns' codes to the second's
+  int turned;  ///< offset from the first 32 columns' codes to the second's
   int first_column;
   int odd;
 };
@@ -44,8 +45,8 @@ class EightBitOperands {
   __device__ EightBitOperands(const std::byte* unit, const OperandLane& at)
       : EightBitOperands(OperandBox<kRowBytes>(unit, at), at.place) {}
 
-  /// Makes the operands of a chunk by make(bytes, step, row): two codes of the lane's first or
-  /// second row.
+  /// Makes the operands of a chunk with make(bytes, step, row), where `bytes` are two codes of the
+  /// lane's first or second row.
   template <class Make>
   __device__ void each_two(int chunk, ChunkOperands& to, const Make& make) const {
     std::uint32_t bytes[kChunkSteps][4];
@@ -75,7 +76,7 @@ class EightBitOperands {
         turned_(CodeBox::code_place(of.row, 0)) {}
 
   const std::byte* codes_;
-  int turned_;  ///< how the row's parts of 16 bytes change places
+  int turned_;  ///< mask that maps an offset to its place: a row's pieces of 16 bytes are permuted
 };
 
 }  // namespace weft::cuda::codes

@@ -5,7 +5,8 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// FP8 (e4m3) under scales of 128 or 256 columns, which are the same for a half: scales go on sums.
+/// FP8 (e4m3) under scales of 128 or 256 columns. A half of a unit has one scale, so the scale goes
+/// on sums.
 struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
   static constexpr TokenForm kFewTokens = TokenForm::kHalves;
   struct Codes : EightBitPlaces<kBox.codes, true> {
@@ -15,9 +16,9 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
         : EightBitPlaces(box, at),
           scale_at(box + kBox.scales_at() + row_in_box(at) * kBox.scales) {}
 
-    /// Two codes, each in the upper byte of its half of `bytes`, as bf16: exponent and mantissa
-    /// move to their places, and 2^120 makes up for the exponents' different zeros. Of codes that
-    /// are no numbers it makes +-480.
+    /// Converts two codes, each in the upper byte of its half of `bytes`, to bf16. Exponent and
+    /// mantissa move to their places, and 2^120 makes up for the different exponent biases. A NaN
+    /// code becomes +-480.
     static __device__ std::uint32_t two(std::uint32_t bytes) {
       constexpr std::uint32_t k2To120 = 0x7b807b80U;
       return times((bytes >> 4U & 0x07f007f0U) | (bytes & 0x80008000U), k2To120);
@@ -33,7 +34,7 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
                     });
     }
 
-    /// Read where it is needed, since registers are few.
+    /// Reads the scale when it is needed, since registers are few.
     [[nodiscard]] __device__ float scale(int /*product*/, int row) const {
       return *reinterpret_cast<const float*>(scale_at + 8 * row * kBox.scales);
     }
@@ -41,7 +42,7 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
     const std::byte* scale_at;
   };
 
-  /// Weights are rounded once, with the scale.
+  /// Multiplies weights by their scale and rounds once.
   class Operands : public EightBitOperands<kBox.codes, kRowBytes> {
    public:
     __device__ Operands(const std::byte* unit, std::byte* /*scales*/, const OperandLane& at)
@@ -60,10 +61,10 @@ struct F8 : BoxedEncoding<DType::kF8_128, 200 << 10> {
     }
 
    private:
-    SplitScale scales_[2];  ///< of the lane's two rows
+    SplitScale scales_[2];  ///< scales of the lane's two rows
   };
 
-  /// f16 holds all codes.
+  /// Codes as f16, which holds all of them.
   struct HalfCodes : EightBitPlaces<kBox.codes, false> {
     static constexpr int kProducts = 4;
 

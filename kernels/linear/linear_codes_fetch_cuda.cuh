@@ -10,23 +10,25 @@
 
 /// kCodesFetched and kFlatFetched: as kCodes for few tokens, for every GPU from sm_80 on. The lanes
 /// of some warps fetch units 16 bytes at a time (`cp.async`), and an mbarrier counts the lanes
-/// whose fetches are there. How many units the ring has is known when the kernel starts, since GPUs
-/// differ in their shared memory.
+/// whose fetches are there. The launch sets the number of units in the ring, since GPUs differ in
+/// their shared memory.
 namespace weft::cuda::codes {
 
-constexpr int kPieceBytes = 16;        // of a fetch
-constexpr int kPieceColumns = 8;       // of tokens
-constexpr int kLeastFetchedDepth = 2;  // of the ring: one unit is multiplied, one is on its way
-/// More units than cover the memory's latency would only delay the end of the first fetches.
+constexpr int kPieceBytes = 16;        // bytes of a fetch
+constexpr int kPieceColumns = 8;       // tokens' columns of a fetch
+constexpr int kLeastFetchedDepth = 2;  // units in the ring: one is multiplied, one is in flight
+/// The most units in the ring. More units than cover the memory's latency would only delay the end
+/// of the first fetches.
 constexpr int kMostFetchedDepth = 8;
-/// Most of a multiprocessor's shared memory that blocks take, as for kFlat.
+/// The most of a multiprocessor's shared memory that all blocks take together, as for kFlat.
 constexpr int kMostFetchedBytes = 200 << 10;
-/// Taken of a multiprocessor's shared memory for each block.
+/// Shared memory of a multiprocessor that the system reserves for each block.
 constexpr int kReservedBytes = 1 << 10;
-/// The least that a block can have on a GPU of sm_80 or later: on sm_86, sm_89 and sm_120.
+/// The least shared memory that a block can have on a GPU of sm_80 or later: on sm_86, sm_89 and
+/// sm_120.
 constexpr int kLeastBlockBytes = 99 << 10;
 
-/// An encoding beside tokens as they are: GPUs before sm_89 cannot make f16 of FP8.
+/// An encoding whose tokens are not converted: GPUs before sm_89 cannot convert FP8 to f16.
 template <class Encoding>
 struct Fetched : Encoding {
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
@@ -34,11 +36,11 @@ struct Fetched : Encoding {
 
 struct FetchedProduct {
   CodesProduct product;  ///< `boxes` has the matrix, in boxes or in rows
-  int rows;              ///< of the matrix
+  int rows;              ///< rows of the matrix
   const std::byte* inputs;
   int input_columns;
   int input_stride;  ///< bytes
-  int depth;         ///< of the ring
+  int depth;         ///< units in the ring
 };
 
 /// Threads that fetch. One warp alone on a multiprocessor was slower than the memory
@@ -46,21 +48,21 @@ struct FetchedProduct {
 template <class Sizes>
 constexpr int kFetchers = Sizes::kBlocks == 1 ? 128 : 64;
 
-/// The lanes that fetch, each for itself.
+/// A lane that fetches its share of each unit.
 template <class Sizes>
 class Fetcher {
  public:
   __device__ Fetcher(const Shared<Sizes>& shared, const FetchedProduct& of)
       : shared_(shared), of_(of), lane_(static_cast<int>(threadIdx.x) - kProducer) {}
 
-  /// Fills the ring. Weights are constant, so the first of them are fetched before the
-  /// predecessor's end.
+  /// Fills the ring. Weights are constant, so fetching the first weights begins before the
+  /// predecessor ends.
   __device__ void run() const {
     const Cut& cut = of_.product.cut;
     const unsigned begin = first_of(cut, blockIdx.x);
     const unsigned count = first_of(cut, blockIdx.x + 1) - begin;
     unsigned slot = 0;
-    unsigned parity = 1;  // of a phase that has ended: slots are empty at first
+    unsigned parity = 1;  // parity of a phase that has ended: slots are empty at first
     for (unsigned i = 0; i < count; ++i) {
       const unsigned tile = (begin + i) / cut.tile_units;
       const unsigned column = (begin + i) % cut.tile_units;
@@ -109,7 +111,8 @@ class Fetcher {
     if (product.gated || second < boxes) fetch(to + kBytes, second);
   }
 
-  /// A gated matrix has its gates and ups apart, or in turn where a gate lies beside its up.
+  /// In a gated matrix the gates precede all ups, or they alternate if the tile has each gate
+  /// beside its up.
   __device__ void fetch_rows(std::uint32_t to, int tile, unsigned column) const {
     const CodesProduct& product = of_.product;
     const bool apart = product.gated && Encoding::kGateDistance == kBoxRows;
@@ -119,8 +122,8 @@ class Fetcher {
     fetch_half(to, kBoxRows, second, column);
   }
 
-  /// Fetches a half of a tile's rows, those of the matrix from `first` on. Rows that are not there
-  /// become zeros.
+  /// Fetches half of a tile's rows: the matrix's rows from `first` on. Rows past the end become
+  /// zeros.
   __device__ void fetch_half(std::uint32_t to, int row_in_tile, int first, unsigned column) const {
     constexpr int kPieces = kRowBytes / kPieceBytes;
     static_assert(kRowBytes % kPieceBytes == 0);
@@ -138,7 +141,7 @@ class Fetcher {
     }
   }
 
-  /// Columns past the end become zeros.
+  /// Fetches tokens; columns past the end become zeros.
   __device__ void fetch_tokens(std::uint32_t to, int first) const {
     constexpr int kPieces = kColumns / kPieceColumns;
     constexpr int kBoxPieces = Sizes::kBoxColumns / kPieceColumns;
@@ -165,7 +168,8 @@ class Fetcher {
 template <class Sizes>
 constexpr int kFetchedThreads = kProducer + kFetchers<Sizes>;
 
-/// Makes zeros of the tokens that are not there. They stay, as nothing is fetched to their places.
+/// Zeroes the ring's tokens if a box has more than the product. Missing tokens stay zero, because
+/// no fetch writes there.
 template <class Sizes>
 __device__ void clear_tokens(const Shared<Sizes>& shared, int tokens) {
   if (tokens == Sizes::kTokens) return;
@@ -202,7 +206,7 @@ __global__ void __launch_bounds__(kFetchedThreads<Layout<Encoding, kTokens>>,
   }
 }
 
-/// How many blocks of a kernel share a multiprocessor, and the shared memory of each.
+/// The number of a kernel's blocks that share a multiprocessor, and the depth of each block's ring.
 template <class Sizes>
 struct FetchedRing {
   constexpr explicit FetchedRing(const SharedLimits& limits) {
@@ -259,8 +263,8 @@ Status start_fetched(const CudaLinearParams& params, const FlatDevice& device, S
                 product, LinearEpilogue(params));
 }
 
-/// Multiplies kTokens rows at a time, all with the same kernel, so that a row's bits do not depend
-/// on which of them it is. Norms are for kTokens rows at most.
+/// Multiplies kTokens rows at a time, always with the same kernel, so that a row's bits do not
+/// depend on the part that it falls into. Norms are supported for at most kTokens rows.
 template <class Encoding, int kTokens>
 Status start_all_fetched(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
   Status status = Status::kSuccess;

@@ -2,10 +2,10 @@
 
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// Few tokens as numbers of f16, for codes that one instruction makes numbers of f16.
+/// Converts few tokens to f16, for encodings whose codes one instruction converts to f16.
 ///
-/// A token's numbers in a unit are divided by a power of two, by which the greatest of them lies
-/// below 2^15. All that are not below 2^-31 of it stay as they are.
+/// A token's numbers in a unit are divided by a power of two such that the greatest is below 2^15.
+/// Numbers that are at least 2^-31 times the greatest keep their value.
 namespace weft::cuda::codes {
 
 __device__ inline float lower_number(std::uint32_t two) { return __uint_as_float(two << 16U); }
@@ -13,14 +13,14 @@ __device__ inline float upper_number(std::uint32_t two) {
   return __uint_as_float(two & 0xffff0000U);
 }
 
-/// The greatest magnitude of four numbers, as its bits, which are in the order of magnitudes.
+/// Returns the greatest magnitude of four numbers, as bits. These bits order as the magnitudes do.
 __device__ inline std::uint32_t max_magnitude(std::uint32_t first, std::uint32_t second) {
   constexpr std::uint32_t kMagnitude = 0x7fff7fffU;
   const std::uint32_t both = __vmaxu2(first & kMagnitude, second & kMagnitude);
   return max(both >> 16U, both & 0xffffU);
 }
 
-/// Makes each number the greatest of those that 2 * kDistance lanes side by side have.
+/// Replaces each number by the greatest that 2 * kDistance neighbouring lanes have.
 template <unsigned kDistance, int kCount>
 __device__ void spread_greatest(std::uint32_t (&numbers)[kCount]) {
 #pragma unroll
@@ -32,8 +32,8 @@ __device__ void spread_greatest(std::uint32_t (&numbers)[kCount]) {
   }
 }
 
-/// The power of two by which numbers are divided, so that all lie below 2^15, by the bits of the
-/// greatest magnitude. Where a number is infinite or NaN, so is what comes of all.
+/// The power of two by which a token's numbers are divided, so that all are below 2^15, from the
+/// bits of the greatest magnitude. If a number is infinite or NaN, so are all results.
 class TokenRange {
  public:
   __device__ explicit TokenRange(std::uint32_t greatest)
@@ -48,11 +48,11 @@ class TokenRange {
   }
 
  private:
-  static constexpr int kBias = 127;      // of exponents
-  static constexpr int kBits = 14;       // exponent that the greatest shall have
+  static constexpr int kBias = 127;      // bias of exponents
+  static constexpr int kBits = 14;       // exponent of the greatest number after the division
   static constexpr int kNoNumber = 255;  // exponent of infinities and NaN
 
-  /// So that both results are normal numbers.
+  /// The bound keeps both results normal numbers.
   [[nodiscard]] __device__ int bounded() const { return max(exponent_, kBits + 1); }
 
   int exponent_;
@@ -60,10 +60,11 @@ class TokenRange {
 
 constexpr int kHalvesOfLane = 4;
 
-/// Four numbers of each of kCount tokens; of one alone, making them is a chain of waits.
+/// A lane's four numbers of each of kCount tokens. Several tokens at once hide each other's
+/// latency.
 template <int kCount>
 struct Halves {
-  /// By a whole warp. `row` has the first token's numbers, tokens are `row_bytes` apart.
+  /// A whole warp calls it. `row` has the first token's numbers; tokens are `row_bytes` apart.
   __device__ Halves(const std::byte* row, int row_bytes) {
     uint2 raw[kCount];
     std::uint32_t greatest[kCount];

@@ -5,8 +5,8 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// Integers of 4 bits with a zero, under scales of 64, 128 or 256 columns. Codes less their zeros
-/// are exact in bf16, scales go on sums.
+/// Integers of 4 bits with a zero, under scales of 64, 128 or 256 columns. Codes minus their zeros
+/// are exact in bf16. Scales go on sums.
 template <DType kType>
 struct I4 : BoxedEncoding<kType, 200 << 10> {
   static constexpr bool kSwapsTokens = true;
@@ -14,15 +14,15 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
   static constexpr int kRowBytes = kBox.row_bytes();
   static constexpr int kGroups = kBox.rest;  // scales of a row in a box
 
-  /// 16 bytes hold 32 columns, the first 16 in the lower halves. Codes less their zero, over 64,
-  /// are exact; they are rounded once, with the scale.
+  /// Operands for many tokens. 16 bytes hold 32 columns, the first 16 in the lower halves. Codes
+  /// minus their zero, over 64, are exact. Multiplying them by the scale rounds once.
   class Operands {
    public:
     __device__ Operands(const std::byte* unit, std::byte* /*scales*/, const OperandLane& at)
         : Operands(OperandBox<kRowBytes>(unit, at), at.place) {}
 
     __device__ void load(int chunk, ChunkOperands& to) {
-      constexpr int kPieces = 2;  // of 16 bytes, of a chunk
+      constexpr int kPieces = 2;  // pieces of 16 bytes in a chunk
       if (chunk * kChunkColumns % kGroupColumns == 0)
         read_group(chunk * kChunkColumns / kGroupColumns);
       std::uint32_t bytes[kPieces][4];
@@ -68,28 +68,29 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     }
 
     const std::byte* codes_;
-    int turned_;  ///< how the row's parts of 16 bytes change places
+    int turned_;  ///< mask that maps an offset to its place: a row's pieces of 16 bytes are
+                  ///< permuted
     const std::byte* scale_at_;
     const std::byte* zero_at_;
-    SplitScale scales_[2];      ///< of the lane's two rows
-    std::uint32_t zeros_[2]{};  ///< less than zero, over 64
+    SplitScale scales_[2];      ///< scales of the lane's two rows
+    std::uint32_t zeros_[2]{};  ///< minus the zero, over 64
   };
 
-  /// For up to kStreamedTokens tokens. Operands are codes less their zero, over 64, at two
-  /// operations for two codes. As bf16, a code alone in the lower half of a byte is the code times
-  /// 2^-133, in the upper half times 2^-129, since numbers below the smallest normal one have no
-  /// hidden bit.
+  /// For up to kStreamedTokens tokens. Operands are codes minus their zero, over 64, at two
+  /// operations for two codes. Read as bf16, a code alone in the lower half of a byte is the code
+  /// times 2^-133, and in the upper half times 2^-129, since numbers below the smallest normal
+  /// number have no hidden bit.
   struct Codes {
     static constexpr int kSteps = 4;
     static constexpr int kProducts = kGroups == 4 ? 4 : 8;
-    static constexpr int kOwn = kGroups == 4 ? 2 : 1;  // groups of a half
+    static constexpr int kOwn = kGroups == 4 ? 2 : 1;  // groups in half a unit
     static constexpr bool kSplitColumns = false;
 
     __device__ Codes(const std::byte* box, std::byte* /*scales*/, const Lane& at)
         : first_column(at.half * 128 + at.place / 2 * 32 + at.place % 2 * 8) {
       const int row = row_in_box(at);
-      // 16 bytes hold 32 columns, the first 16 in the lower halves. A lane has of 64 columns eight
-      // bytes: eight columns, and eight that are 16 further.
+      // 16 bytes hold 32 columns, the first 16 in the lower halves. In each 64 columns a lane has
+      // eight bytes: eight columns, and the eight that are 16 further.
       const int byte = at.half * 64 + at.place / 2 * 16;
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
@@ -108,7 +109,7 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
       }
     }
 
-    /// The first of a half's groups.
+    /// Returns the index of the half's first group.
     static __device__ int own_at(const Lane& at) { return kGroups == 1 ? 0 : at.half * kOwn; }
 
     __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
@@ -143,7 +144,7 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     const std::byte* codes[2];
     int first_column;
     const std::byte* scale_at;
-    std::uint32_t zeros[kOwn][4];  ///< less than zero, over 64
+    std::uint32_t zeros[kOwn][4];  ///< minus the zero, over 64
   };
 
   template <class Sizes>

@@ -23,7 +23,7 @@ struct CodesKind {
   Status (*prepare_fetched)(const SharedLimits& limits);
   /// As run(), for kCodesFetched.
   Status (*run_fetched)(const CudaLinearParams& params, const FlatDevice& device, Stream stream);
-  std::int64_t columns;  ///< of a unit
+  std::int64_t columns;  ///< columns of a unit
 };
 
 [[nodiscard]] CodesKind q4_k();
@@ -54,14 +54,14 @@ static_assert(std::ranges::all_of(kEncodings,
                                   }),
               "an encoding of TensorCodes without kernels, or kernels of another encoding");
 
-/// Tiles of 128 rows of weights.
+/// Returns the number of tiles of 128 rows of weights.
 [[nodiscard]] std::int64_t tiles_of(const DeviceMatrix& weight);
 
-/// The rows of a matrix of blocks, as bytes, in boxes of so many rows and bytes.
+/// Describes the rows of a matrix of blocks, as bytes, in boxes of a number of rows and bytes.
 [[nodiscard]] Status encode_blocks(TensorMapEncoder encoder, CUtensorMap& map,
                                    const DeviceMatrix& weight, int box_bytes, int box_rows);
 
-/// The rows to multiply with, in boxes of `tokens` rows and `columns` columns.
+/// Describes the input's rows, in boxes of `tokens` rows and `columns` columns.
 [[nodiscard]] Status encode_inputs(TensorMapEncoder encoder, CUtensorMap& map,
                                    const CudaLinearParams& params, std::int64_t tokens, int columns,
                                    bool swizzled);

@@ -7,13 +7,13 @@
 #include "weft/kernels/cuda/launch_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// The thread of kCodes that brings weights and tokens to shared memory.
+/// The thread of kCodes that loads weights and tokens to shared memory.
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Brings the two boxes of a tile's rows in a unit of columns. The barrier counts `beside` bytes
-/// besides.
+/// Loads the two boxes of a tile's rows in a unit of columns. The barrier also expects `beside`
+/// bytes of other copies.
 template <class Sizes>
 __device__ void load_weights(const CodesProduct& product, const CUtensorMap* map, unsigned tile,
                              unsigned column, std::byte* to, Barrier* full, std::uint32_t beside) {
@@ -42,7 +42,7 @@ __device__ void load_weights(const CodesProduct& product, const CUtensorMap* map
   }
 }
 
-/// Brings the tokens' numbers of a unit that begins at column `first`.
+/// Loads the tokens' numbers of a unit that begins at column `first`.
 template <class Sizes>
 __device__ void load_tokens(const Shared<Sizes>& shared, const CUtensorMap* map, unsigned slot,
                             int first) {
@@ -56,7 +56,7 @@ __device__ void load_tokens(const Shared<Sizes>& shared, const CUtensorMap* map,
 }
 
 /// Fills the ring. Weights are constant, so loading the first stages' weights begins before the
-/// predecessor's end.
+/// predecessor ends.
 template <class Sizes>
 __device__ void produce(const Shared<Sizes>& shared, const CodesProduct& product,
                         const CUtensorMap* weights, const CUtensorMap* inputs) {

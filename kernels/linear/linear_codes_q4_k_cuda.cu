@@ -5,7 +5,7 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// Blocks of q4_k, as the file has them.
+/// Blocks of q4_k, as in the file.
 ///
 /// Up to kExactTokens tokens the codes themselves are multiplied, and the sums of a group of 32
 /// columns are exact but for the tokens' rounding to bf16:
@@ -19,7 +19,7 @@ struct Q4K {
   static constexpr bool kBoxed = false;
   static constexpr int kGateDistance = kBoxRows;
   static constexpr int place_of(int /*row*/, int piece) { return piece; }
-  static constexpr int kSharedBytes = 200 << 10;  // as kFlat takes
+  static constexpr int kSharedBytes = 200 << 10;  // as for kFlat
   static constexpr bool kSwapsTokens = false;
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
   class Operands;
@@ -30,7 +30,7 @@ struct Q4K {
 
 constexpr int kHeadBytes = 16;
 constexpr int kGroup = 32;      // columns under one scale
-constexpr int kHalfGroups = 4;  // of half a block
+constexpr int kHalfGroups = 4;  // groups of half a block
 constexpr int kPairs = 2;       // two groups: the lower and upper halves of 32 bytes
 
 struct GroupScale {
@@ -56,8 +56,8 @@ __device__ inline void read_scales(const std::byte* block, int half,
   }
 }
 
-/// A lane's operands from two groups: codes of the four rows quad, quad + 8, + 16 and + 24, and
-/// their scales: x and y for the first group, z and w for the second.
+/// A lane's operands from two groups: codes of the four rows quad, quad + 8, quad + 16 and quad +
+/// 24, and their scales. x and y are the first group's scale and offset, z and w the second's.
 template <class Four>
 struct PairOfGroups {
   uint2 codes[4];
@@ -88,12 +88,12 @@ struct PairOfGroups {
   }
 };
 
-/// The first of a lane's eight columns of a group.
+/// Returns the first of a lane's eight columns of a group.
 __device__ inline int column_of(const Lane& at, int pair, int upper) {
   return (at.half * kHalfGroups + 2 * pair + upper) * kGroup + 8 * at.place;
 }
 
-/// Codes as they are.
+/// Multiplies the codes themselves, not rounded.
 template <class Sizes>
 __device__ void add_codes(const std::byte* weights, const std::byte* inputs, std::byte* scales,
                           const Lane& at, Sums<Sizes>& sums) {
@@ -138,7 +138,7 @@ __device__ void add_codes(const std::byte* weights, const std::byte* inputs, std
   }
 }
 
-/// scale * q + offset for two codes, each 128 + q.
+/// Returns scale * q + offset for two codes, each stored as 128 + q.
 __device__ inline std::uint32_t scaled(std::uint32_t codes, std::uint32_t scale,
                                        std::uint32_t offset) {
   return bits_of(__hfma2(two_of(minus(codes, 0x43004300U)), two_of(scale), two_of(offset)));
@@ -212,7 +212,7 @@ __device__ void Q4K::add(const std::byte* weights, const std::byte* inputs, std:
   }
 }
 
-/// Rounded as in add_rounded().
+/// Operands for many tokens, with weights rounded as in add_rounded().
 class Q4K::Operands {
  public:
   __device__ Operands(const std::byte* unit, std::byte* scales, const OperandLane& at)
@@ -232,7 +232,8 @@ class Q4K::Operands {
             two_bytes(codes_ + i % 2 * (8 * kRowBytes) + chunk * kGroup + piece * 16 + i / 2 * 8);
       }
     }
-    uint4 scale[2];  // of the lane's two rows: of the first group, then of the second
+    uint4 scale[2];  // scales of the lane's two rows: x and y for the first group, z and w for the
+                     // second
 #pragma unroll
     for (int row = 0; row < 2; ++row) scale[row] = scales_[row * (8 * kRowScales) + chunk];
 #pragma unroll
@@ -251,7 +252,7 @@ class Q4K::Operands {
   static constexpr int kRowScales = 2 * kHalfGroups / 2;  // uint4, each for two groups
   static_assert(kOperandRows * kRowScales * sizeof(uint4) == kWarpScaleBytes);
 
-  /// Each lane makes the scales, times 64, and minimums of a half of a row's groups, in bf16.
+  /// Each lane computes scales (times 64) and minimums of half of a row's groups, in bf16.
   static __device__ void share_scales(const std::byte* unit, uint4* scales, const OperandLane& at) {
     const int row = at.own % kOperandRows;
     const int half = at.own / kOperandRows;

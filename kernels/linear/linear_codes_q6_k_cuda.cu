@@ -6,9 +6,9 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// Blocks of q6_k: scales of 16 columns. Up to kExactTokens tokens they go on sums; a product has
-/// 16 columns under one scale, so a lane has four columns of either 16. For more tokens they go on
-/// weights, and a lane has eight columns side by side.
+/// Blocks of q6_k, with scales of 16 columns. Up to kExactTokens tokens the scales go on sums: a
+/// product has 16 columns under one scale, so a lane has four columns of each of two groups of 16.
+/// For more tokens the scales go on weights, and a lane has eight contiguous columns.
 struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
   template <bool kExact>
   struct Codes {
@@ -17,7 +17,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
         4;  // pairs of groups of 32: low bits in low and high halves
     [[maybe_unused]] static constexpr int kProducts = kExact ? 1 : 0;
     [[maybe_unused]] static constexpr bool kSplitColumns = kExact;
-    static constexpr int kGroups = 8;  // of 16 columns, of a half
+    static constexpr int kGroups = 8;  // groups of 16 columns in half a unit
     static_assert(kGroups * sizeof(Scale) == kScaleBytes);
 
     __device__ Codes(const std::byte* box, std::byte* shared, const Lane& at)
@@ -37,13 +37,13 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
       for (int i = 0; i < 4; ++i) high[i] = load(from + i * 8 * kBox.high);
     }
 
-    /// The first of a lane's bytes of a half of a row's part, which has `bytes`.
+    /// Returns the offset of a lane's first byte in its half of a row's part; a half has `bytes`.
     static __device__ int byte_of(const Lane& at, int bytes, int pair) {
       return at.half * bytes + 32 * pair + (kExact ? 4 : 8) * at.place;
     }
 
-    /// Eight codes' bits: those of eight columns, or of four and four. Rows of a warp's lanes are
-    /// such that bytes 16 further stand there or 16 before.
+    /// Loads the bits of eight codes: of eight columns, or of four columns and the four 16 further.
+    /// A row's permutation puts the bytes 16 further either 16 after or 16 before `from`.
     static __device__ uint2 load(const std::byte* from) {
       if constexpr (!kExact) return *reinterpret_cast<const uint2*>(from);
       const auto other = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(from) ^
@@ -52,7 +52,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
                         *reinterpret_cast<const std::uint32_t*>(other));
     }
 
-    /// Every lane makes the scales of a row, which all read.
+    /// Each lane computes the scales of one row; all lanes read them.
     static __device__ void share_scales(const std::byte* box, Scale* shared, const Lane& at) {
       const int row = at.first_row % kBoxRows + at.own;
       const uint2 codes = *reinterpret_cast<const uint2*>(box + kBox.scales_at() +
@@ -73,13 +73,13 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
       __syncwarp();
     }
 
-    /// The group of 32 columns of a step.
+    /// Returns the group of 32 columns of a step.
     [[nodiscard]] __device__ int group_of(int step) const {
       return (step / 2 ^ odd) + 2 * (step % 2);
     }
 
     __device__ void operands(int step, std::uint32_t (&to)[2][2][4]) const {
-      constexpr std::uint32_t k160 = 0x43204320U;  // 128 and the codes' zero
+      constexpr std::uint32_t k160 = 0x43204320U;  // 128 plus the codes' zero
       uint2 words[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -114,7 +114,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     const Scale* scales;
   };
 
-  /// Scales go on weights, in bf16.
+  /// Operands for many tokens: scales go on weights, in bf16.
   class Operands {
    public:
     __device__ Operands(const std::byte* unit, std::byte* scales, const OperandLane& at)
@@ -122,20 +122,20 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
       share_scales(unit, reinterpret_cast<uint4*>(scales), at);
     }
 
-    /// Of 128 columns four groups of 32: the lower halves of 64 bytes, then the upper halves. The
-    /// same bytes of upper bits have all four.
+    /// Loads a chunk. In each 128 columns there are four groups of 32: first the lower halves of 64
+    /// bytes, then the upper halves. All four groups have their upper bits in the same bytes.
     __device__ void load(int chunk, ChunkOperands& to) const {
       constexpr std::uint32_t kMinusHalf = 0xbf00bf00U;  // -32 / 64, twice
       const int half = chunk / 2;
       const bool upper = chunk % 2 == 1;
-      uint4 scale[2];  // of the lane's two rows, by product
+      uint4 scale[2];  // scales of the lane's two rows, indexed by product
 #pragma unroll
       for (int row = 0; row < 2; ++row) scale[row] = scales_[row * (8 * kRowScales) + chunk];
 #pragma unroll
       for (int step = 0; step < kChunkSteps; ++step) {
         const int low_byte = half * 64 + step * 16;
         const int high_byte = half * 32 + step % 2 * 16;
-        const int shift = 4 * (chunk % 2) + 2 * (step / 2);  // of the group's upper bits
+        const int shift = 4 * (chunk % 2) + 2 * (step / 2);  // shift of the group's upper bits
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const int at = i / 2 * 8;
@@ -155,7 +155,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
     }
 
    private:
-    static constexpr int kRowScales = 4;  // uint4, each for a chunk
+    static constexpr int kRowScales = 4;  // uint4 of a row's scales, each for a chunk
     static_assert(kOperandRows * kRowScales * sizeof(uint4) == kWarpScaleBytes);
 
     __device__ Operands(const OperandBox<kRowBytes>& of, const std::byte* scales,
@@ -166,7 +166,7 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
           high_turned_(CodeBox::high_place(of.row, 0)),
           scales_(reinterpret_cast<const uint4*>(scales) + at.quad * kRowScales) {}
 
-    /// Each lane makes the scales of a half of a row, times 64.
+    /// Each lane computes the scales of half of a row, times 64.
     static __device__ void share_scales(const std::byte* unit, uint4* scales,
                                         const OperandLane& at) {
       const int own = at.own % kOperandRows;
@@ -192,7 +192,8 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
 
     const std::byte* low_;
     const std::byte* high_;
-    int low_turned_;  ///< how a row's parts of 16 bytes change places
+    int low_turned_;  ///< mask that maps an offset to its place: a row's pieces of 16 bytes are
+                      ///< permuted
     int high_turned_;
     const uint4* scales_;
   };

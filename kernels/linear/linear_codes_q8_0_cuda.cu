@@ -6,8 +6,8 @@
 namespace weft::cuda::codes {
 namespace {
 
-/// Blocks of q8_0. Up to kExactTokens tokens scales go on the sums of 32 columns; for more that
-/// costs more than scaling the weights.
+/// Blocks of q8_0. Up to kExactTokens tokens the scales go on the sums of 32 columns. For more
+/// tokens scaling the weights is cheaper.
 struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
   template <bool kExact>
   struct Codes : EightBitPlaces<kBox.codes, !kExact> {
@@ -33,9 +33,9 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
       }
     }
 
-    /// Two codes, each in the lower byte of its half of `bytes` below the bits of 128, as bf16. The
-    /// seven lower bits of a code are a mantissa, 128 + bits; its sign makes 128, which is to be
-    /// taken from that, to 256.
+    /// Converts two codes to bf16. Each code is in the lower byte of its half of `bytes`, and the
+    /// upper byte has the bits of 128. The code's seven lower bits are a mantissa: 128 + bits. 128
+    /// is subtracted, or 256 if the code's sign bit is set.
     static __device__ std::uint32_t two(std::uint32_t bytes) {
       return minus(bytes & 0xff7fff7fU, bytes & 0xff80ff80U);
     }
@@ -58,7 +58,7 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     Scale scales[2][4];
   };
 
-  /// Scales go on weights, in bf16.
+  /// Operands for many tokens: scales go on weights, in bf16.
   class Operands : public EightBitOperands<kBox.codes, kRowBytes> {
    public:
     __device__ Operands(const std::byte* unit, std::byte* /*scales*/, const OperandLane& at)
@@ -77,7 +77,8 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     }
 
     __device__ void load(int chunk, ChunkOperands& to) const {
-      constexpr std::uint32_t kSigns = 0x00800080U;   // makes code + 128 of a code
+      constexpr std::uint32_t kSigns = 0x00800080U;  // flipping these bits turns a code into code +
+                                                     // 128
       constexpr std::uint32_t kMinus2 = 0xc000c000U;  // -128 / 64, twice
       each_two(chunk, to, [&](std::uint32_t bytes, int step, int row) {
         const std::uint32_t codes = fma_of(spread(bytes) ^ kSigns, kBytesOver64, kMinus2);
@@ -86,7 +87,7 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     }
 
    private:
-    std::uint32_t scales_[2][4];  ///< of the lane's two rows, times 64
+    std::uint32_t scales_[2][4];  ///< scales of the lane's two rows, times 64
   };
 
   template <class Sizes>

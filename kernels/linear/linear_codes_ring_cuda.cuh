@@ -11,17 +11,17 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Where units of codes lie in shared memory. linear_codes_load_cuda.cuh and
-/// linear_codes_fetch_cuda.cuh bring them there.
+/// Defines where units of codes lie in shared memory. linear_codes_load_cuda.cuh and
+/// linear_codes_fetch_cuda.cuh load them there.
 ///
 /// An encoding is a struct:
 ///   kColumns      columns of a unit, of which every warp multiplies one half
 ///   kRowBytes     bytes of an output in a unit
 ///   kBoxed        whether units are boxes (code_boxes.h), or blocks that a tensor map cuts
 ///   kSharedBytes  shared memory of a multiprocessor that it may take
-///   kFewTokens    the TokenForm of up to kExactTokens tokens
+///   kFewTokens    the TokenForm for up to kExactTokens tokens
 ///   place_of(row, piece)
-///                 of rows that are fetched: where 16 bytes of a row stand
+///                 where 16 bytes of a row lie, if rows are fetched
 ///   kGateDistance rows from a gate to its up in a tile
 ///   kSwapsTokens  whether more tokens are in the order of token_of(), so that lanes read from
 ///                 different banks
@@ -40,22 +40,23 @@ constexpr int kHalfThreads = kRowWarps * 32;
 constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
 constexpr int kConverter = kThreads;  // first thread of the warp that converts tokens
-/// Of the scale of a converted token, which keeps what lies behind it aligned.
+/// Bytes for the scale of a converted token; 16 keep the data behind it aligned.
 constexpr int kScaleOfTokenBytes = 16;
-constexpr int kScaleBytes = 32;  // of a row, for a warp to share what it makes of its scales
+constexpr int kScaleBytes = 32;  // bytes of a row, in which a warp shares the scales that it
+                                 // computes
 
 constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
-constexpr int kMaxBlockBytes = 227 << 10;  // that a block can have
-constexpr int kLeastDepth = 3;             // of the ring
+constexpr int kMaxBlockBytes = 227 << 10;  // the most shared memory of a block
+constexpr int kLeastDepth = 3;             // the fewest slots of a ring
 
-/// Named barriers of all threads that multiply; put_together() has barriers 1 and 2.
+/// Named barriers of all threads that multiply; put_together() uses barriers 1 and 2.
 constexpr int kFreeBarrier = 3;
 constexpr int kStagedBarrier = 4;
 
-/// How tokens are multiplied: as they are, or as a warp converts them in shared memory.
+/// How tokens are multiplied: as they are, or converted by a warp in shared memory.
 enum class TokenForm : std::uint8_t {
-  kNumbers,  ///< of bf16
-  kHalves,   ///< linear_codes_halves_cuda.cuh
+  kNumbers,  ///< numbers of bf16
+  kHalves,   ///< numbers of f16 (linear_codes_halves_cuda.cuh)
 };
 
 template <class Of, int kOf>
@@ -67,8 +68,8 @@ struct Layout {
   static constexpr TokenForm kForm = kExact ? Encoding::kFewTokens : TokenForm::kNumbers;
   static constexpr bool kConverts = kForm != TokenForm::kNumbers;
   static constexpr int kThreads = kConverts ? kConverter + 32 : codes::kThreads;
-  /// Columns of a box of the tokens. A copy with fewer rows is faster; where it is read often,
-  /// 128 bytes with the widest swizzle avoid bank conflicts.
+  /// Columns in a box of tokens. A copy with fewer rows is faster. Many tokens are read often: rows
+  /// of 128 bytes with the widest swizzle avoid bank conflicts.
   static constexpr int kBoxColumns = kExact ? Encoding::kColumns : 64;
   static constexpr int kBoxBytes = kBoxColumns * 2;  // bytes of a token
   static constexpr int kWeightBytes = kTileRows * Encoding::kRowBytes;
@@ -83,7 +84,7 @@ struct Layout {
   static constexpr int kRootsBytes = kTokens * 4;
   static constexpr int kRest =
       kSwizzleBytes + kStagedBytes + kScalesBytes + kRootsBytes + 512;  // with barriers
-  /// Of the ring of a block that has so many bytes.
+  /// Returns the slots in the ring of a block with this much shared memory.
   static constexpr int depth_in(int bytes) { return (bytes - kRest) / kStageBytes; }
   static constexpr int depth_of(int blocks) {
     return depth_in(std::min(Encoding::kSharedBytes / blocks, kMaxBlockBytes));
@@ -104,7 +105,7 @@ struct CodesProduct {
   const std::byte* boxes;
   CutSums meeting;
   unsigned token_tiles;  ///< tiles of the same rows, for many tokens
-  bool whole;            ///< each block has one tile; else the cut says what it has
+  bool whole;            ///< each block has one tile; otherwise the cut decides
 };
 
 template <class Sizes>
@@ -131,26 +132,26 @@ struct Shared {
   Barrier* full;       ///< by slot: the unit is loaded
   Barrier* empty;      ///< by slot: all warps have read the unit
   Barrier* rows_full;  ///< by slot: the tokens are loaded
-  Barrier* ready;      ///< by slot, where tokens are converted: they are
+  Barrier* ready;      ///< by slot, if tokens are converted: the conversion is done
 };
 
-/// The token at a place among a quad's eight. Where an encoding wants it, bits 0 and 1 of a place
-/// change places.
+/// Returns the token at a place among a quad's eight. If the encoding asks for it, bits 0 and 1 of
+/// the place are swapped.
 template <class Sizes>
 __device__ constexpr int token_of(int place) {
   if constexpr (Sizes::kExact || !Sizes::Encoding::kSwapsTokens) return place;
   return (place & 4) | (place & 1) << 1 | (place >> 1 & 1);
 }
 
-/// Where few tokens' 16 bytes of number `piece` stand in a token's part of a box. Converted tokens
-/// stand so that the lanes of two of them read from different banks.
+/// Returns where the 16 bytes number `piece` of a few-tokens box lie in a token's part. Converted
+/// tokens lie such that the lanes of two tokens read from different banks.
 template <class Sizes>
 __device__ constexpr int piece_of(int piece, int token) {
   if constexpr (Sizes::kForm == TokenForm::kHalves) return piece ^ (token & 1) << 2;
   return piece;
 }
 
-/// A lane's place in its warp and its warp's among a unit's rows and columns.
+/// A lane's position in its warp, and its warp's position among a unit's rows and columns.
 struct Lane {
   __device__ Lane()
       : half(threadIdx.x / kHalfThreads),
@@ -159,7 +160,7 @@ struct Lane {
         quad(threadIdx.x % 32 / 4),
         place(threadIdx.x % 4) {}
 
-  /// Offset of the quad's token's columns from `column` on, a multiple of 8, or of 4 for few
+  /// Returns the offset of the quad's token at `column`, which is a multiple of 8, or of 4 for few
   /// tokens.
   template <class Sizes>
   __device__ int input(int column) const {
@@ -174,14 +175,14 @@ struct Lane {
   int half;
   int first_row;
   int own;
-  int quad;   ///< number of the lane's quad: it has rows quad, quad + 8, ... and tokens alike
-  int place;  ///< the lane's place in its quad: which columns
+  int quad;   ///< index of the lane's quad: it has rows and tokens quad, quad + 8, ...
+  int place;  ///< the lane's index in its quad, which selects columns
 };
 
 template <class Sizes>
 using Sums = float[2][Sizes::kTokens / 8][4];  ///< by 16 rows and 8 tokens
 
-/// Two numbers of bf16 in a register.
+/// Returns two numbers of bf16 in a register.
 __device__ inline std::uint32_t bits_of(__nv_bfloat162 two) {
   return reinterpret_cast<const std::uint32_t&>(two);
 }
@@ -194,19 +195,19 @@ __device__ inline std::uint32_t minus(std::uint32_t a, std::uint32_t b) {
 __device__ inline std::uint32_t times(std::uint32_t a, std::uint32_t b) {
   return bits_of(__hmul2(two_of(a), two_of(b)));
 }
-/// Twice a number in bf16.
+/// Returns a number in both halves, as bf16.
 __device__ inline std::uint32_t twice(float number) {
   return bits_of(__float2bfloat162_rn(number));
 }
 
-/// Four bytes, each less than 128, as 128 + byte in bf16, in their order.
+/// Converts four bytes, each below 128, to 128 + byte in bf16, in order.
 __device__ inline void four_bytes(std::uint32_t bytes, std::uint32_t& first,
                                   std::uint32_t& second) {
   first = __byte_perm(bytes, 0x43434343U, 0x4140);
   second = __byte_perm(bytes, 0x43434343U, 0x4342);
 }
 
-/// The lower or upper four bits of four bytes, as 128 + code.
+/// Converts the lower or upper four bits of four bytes to 128 + code.
 __device__ inline void four_codes(std::uint32_t word, int upper, std::uint32_t& first,
                                   std::uint32_t& second) {
   four_bytes(word >> 4 * upper & 0x0f0f0f0fU, first, second);

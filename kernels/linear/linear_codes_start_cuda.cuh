@@ -10,15 +10,15 @@
 /// Types and functions that all launches of the kernels of kCodes use.
 namespace weft::cuda::codes {
 
-/// Tiles of more tokens are not cut: their sums would take longer to be put together than to be
-/// made.
+/// The most tokens of a tile that is cut. With more tokens, adding up the parts of the sums takes
+/// longer than computing them.
 constexpr std::int64_t kMaxCutTokens = kMaxFlatTokens;
 
 using CodesKernel = void (*)(CUtensorMap weights, CUtensorMap inputs, CodesProduct product,
                              LinearEpilogue epilogue);
 
-/// Starts as many blocks of a kernel as run at once, `blocks` on a multiprocessor; for more tokens
-/// than a tile has, a block for each tile.
+/// Starts as many blocks of a kernel as run at once, `blocks` on a multiprocessor. With more tokens
+/// than a tile has, it starts a block for each tile.
 template <class Sizes>
 Status start_kernel(CodesKernel kernel, int threads, int blocks, const CudaLinearParams& params,
                     const FlatDevice& device, Stream stream) {

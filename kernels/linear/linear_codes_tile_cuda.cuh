@@ -8,30 +8,31 @@
 #include "weft/kernels/linear/linear_codes_tile_output_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_tile_ring_cuda.cuh"
 
-/// The kernel of kCodes for many tokens. Each warp makes bf16 of 16 rows' codes in registers, as
-/// operands of a warpgroup's products with all tokens, which lie in shared memory. It makes those
-/// of a chunk of 64 columns while the chunk before is multiplied. Two threads load units of weights
-/// and chunks of tokens. Up to kMaxCutTokens tokens, units are cut among the multiprocessors by
-/// linear_cut_cuda.cuh, for every number of tokens alike; for more, each block has a tile.
+/// The kernel of kCodes for many tokens. Each warp decodes 16 rows' codes to bf16 in registers, as
+/// operands of a warpgroup's products with all tokens, which are in shared memory. It decodes a
+/// chunk of 64 columns while the previous chunk is multiplied. Two threads load units of weights
+/// and chunks of tokens. Up to kMaxCutTokens tokens, linear_cut_cuda.cuh cuts units among the
+/// multiprocessors, the same way for every number of tokens. With more tokens, each block has a
+/// tile.
 namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// The places of a thread that multiplies in both rings.
+/// The positions of a thread that multiplies, in the ring of units and in the ring of chunks.
 template <class Sizes>
 struct TilePlaces {
   RingPlace<Sizes::kSlots> chunk;
   RingPlace<Sizes::kDepth> unit;
 };
 
-/// The sums of `count` units, from zero.
+/// Computes the sums of `count` units, from zero.
 template <class Sizes>
 __device__ void multiply_units(const TileShared<Sizes>& shared, unsigned count,
                                const OperandLane& at, TilePlaces<Sizes>& places,
                                float (&sums)[Sizes::kTokens / 2]) {
-  constexpr int kStepBytes = 32;  // of a token
+  constexpr int kStepBytes = 32;  // bytes of a token in a step
   std::byte* scales = shared.scales + at.first_row / kOperandRows * kWarpScaleBytes;
-  unsigned before = 0;  // slot of the chunk that is being multiplied
+  unsigned before = 0;  // slot of the chunk that is currently multiplied
   ChunkOperands operands[2];
   for (unsigned unit = 0; unit < count; ++unit) {
     wait(&shared.unit_full[places.unit.slot], places.unit.parity);
@@ -135,10 +136,11 @@ Status start_tiles(const CudaLinearParams& params, const FlatDevice& device, Str
                                                      kTileThreads, 1, params, device, stream);
 }
 
-/// As start_tiles(), for more tokens than a tile has.
+/// As start_tiles(), with more tokens than one tile has.
 template <class Encoding>
 Status start_whole_tiles(const CudaLinearParams& params, const FlatDevice& device, Stream stream) {
-  // What a tile of so many tokens takes beside others. Tiles are multiplied side by side.
+  // The relative times of tiles of 64, 128 and 256 tokens. The processors multiply tiles in
+  // parallel, in rounds.
   constexpr std::int64_t kTime64 = 3;
   constexpr std::int64_t kTime128 = 4;
   constexpr std::int64_t kTime256 = 7;

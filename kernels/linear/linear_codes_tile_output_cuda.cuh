@@ -14,7 +14,7 @@ namespace weft::cuda::codes {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 /// Writes outputs of a tile through shared memory, as in the flat product: threads stage their
-/// sums, meet, and write them.
+/// sums, wait for each other, and write them.
 template <class Sizes>
 class TileOutputs {
  public:
@@ -26,7 +26,7 @@ class TileOutputs {
         gated_(product.gated),
         thread_(thread),
         outputs_(shared.staged, product.gated, epilogue, place_.rows, thread) {
-    if constexpr (kNormed) {  // read behind a barrier
+    if constexpr (kNormed) {  // the roots are read behind a barrier
       epilogue.load_roots<kMultipliers, Sizes::kTokens>(thread, place_.tokens, shared.roots);
     }
   }
@@ -48,9 +48,10 @@ class TileOutputs {
     at[Sizes::kStagedStride + 8] = sums[3] * second;
   }
 
-  /// Writes a tile that is whole.
+  /// Writes a tile that was not cut.
   __device__ void write_all(const float (&sums)[Sizes::kTokens / 2]) const {
-    meet(1, kMultipliers);  // all have written the sums that were staged, and read the rings
+    meet(1, kMultipliers);  // all threads have written the previously staged sums and read the
+                            // rings
 #pragma unroll
     for (int i = 0; i < Sizes::kTokens / 8; ++i) {
       if (i * 8 >= place_.tokens) break;

@@ -7,8 +7,8 @@
 #include "weft/kernels/linear/linear_codes_load_cuda.cuh"
 #include "weft/kernels/linear/linear_codes_ring_cuda.cuh"
 
-/// The shared memory of a thread block of kCodes for many tokens, and its loaders. It has units of
-/// packed weights, and chunks of 64 columns of tokens.
+/// The shared memory of a thread block of kCodes for many tokens, and its loaders: a ring of units
+/// of packed weights, and a ring of chunks of 64 columns of tokens.
 namespace weft::cuda::codes {
 
 constexpr int kChunkColumns = 64;  // 128 bytes, the widest swizzle
@@ -17,7 +17,7 @@ constexpr int kMultipliers = 256;                 // the first threads: each war
 constexpr int kUnitThread = kMultipliers;         // loads units
 constexpr int kInputThread = kMultipliers + 32;   // loads tokens
 constexpr int kTileThreads = kMultipliers + 128;  // whole warpgroups share registers
-constexpr int kWarpScaleBytes = 1024;             // for a warp to share what it makes of scales
+constexpr int kWarpScaleBytes = 1024;  // bytes in which a warp shares the scales that it computes
 
 template <class Of, int kOf>
 struct TileLayout {
@@ -30,8 +30,9 @@ struct TileLayout {
   static constexpr int kWeightBytes =
       (kTileRows * Encoding::kRowBytes + kSwizzleBytes - 1) / kSwizzleBytes * kSwizzleBytes;
   static constexpr int kInputBytes = kTokens * kChunkRowBytes;
-  /// Sums of all tokens are staged at once, so that threads wait once for each other and for many
-  /// residuals. Where a block has one tile they take the place of the rings.
+  /// Whether sums are staged in the rings' memory, possible if a block has one tile. Then all
+  /// tokens' sums are staged at once, so threads wait only once for each other and for many
+  /// residuals.
   static constexpr bool kStagesInRings = kOf > kMaxFlatTokens;
   static constexpr int kStagedStride = kTileRows + 4;  // no two lanes write to one bank
   static constexpr int kStagedBytes = kTokens * kStagedStride * 4;
@@ -40,11 +41,11 @@ struct TileLayout {
   static constexpr int kRest =
       kSwizzleBytes + (kStagesInRings ? 0 : kStagedBytes) + kScalesBytes + kRootsBytes + 512;
   static constexpr int kDepth = std::min(
-      (kMaxBlockBytes - kRest - kSlots * kInputBytes) / kWeightBytes, 8);  // units on their way
+      (kMaxBlockBytes - kRest - kSlots * kInputBytes) / kWeightBytes, 8);  // units in flight
   static constexpr int kBytes = kSlots * kInputBytes + kDepth * kWeightBytes + kRest;
   static_assert(kDepth >= 2);
   static_assert(!kStagesInRings || kStagedBytes <= kSlots * kInputBytes + kDepth * kWeightBytes);
-  static_assert(kUnitChunks % 2 == 0);  // operands of two chunks change places
+  static_assert(kUnitChunks % 2 == 0);  // operands of two chunks alternate
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -84,14 +85,14 @@ struct TileShared {
   float* staged;        ///< [kTokens, kStagedStride]
   std::byte* scales;    ///< kWarpScaleBytes for each warp
   float* roots;         ///< [kTokens], of NormBefore
-  Barrier* full;        ///< one a slot: its tokens are loaded
-  Barrier* empty;       ///< one a slot: its tokens have been multiplied
-  Barrier* unit_full;   ///< one a unit's slot: the unit is loaded
-  Barrier* unit_empty;  ///< one a unit's slot: all warps have read it
+  Barrier* full;        ///< by slot: the tokens are loaded
+  Barrier* empty;       ///< by slot: the tokens have been multiplied
+  Barrier* unit_full;   ///< by slot of a unit: the unit is loaded
+  Barrier* unit_empty;  ///< by slot of a unit: all warps have read the unit
 };
 
-/// A place in a ring of kOf slots. Barriers of empty slots are waited for with the other parity,
-/// which lets the first round through.
+/// A position in a ring of kOf slots. A wait for an empty slot uses the other parity, which lets
+/// the first round through.
 template <unsigned kOf>
 struct RingPlace {
   __device__ explicit RingPlace(unsigned count = 0) : slot(count % kOf), parity(count / kOf % 2) {}
@@ -106,12 +107,12 @@ struct RingPlace {
   unsigned parity;
 };
 
-/// The first of a block's units.
+/// Returns the index of a block's first unit.
 __device__ inline unsigned first_unit(const CodesProduct& product, unsigned block) {
   return product.whole ? block * product.cut.tile_units : first_of(product.cut, block);
 }
 
-/// Where a tile lies. Tiles of the same rows follow one another.
+/// The position of a tile. Tiles of the same rows are contiguous.
 template <class Sizes>
 struct TilePlace {
   __device__ TilePlace(const CodesProduct& product, unsigned tile)
@@ -119,7 +120,7 @@ struct TilePlace {
         first_token(static_cast<int>(tile % product.token_tiles) * Sizes::kTokens),
         tokens(min(product.tokens - first_token, Sizes::kTokens)) {}
 
-  unsigned rows;  ///< number of its kTileRows rows
+  unsigned rows;  ///< index of its block of kTileRows rows
   int first_token;
   int tokens;
 };
@@ -138,7 +139,7 @@ __device__ void load_units(const TileShared<Sizes>& shared, const CodesProduct& 
     wait(&shared.unit_empty[place.slot], place.parity ^ 1U);
     load_weights<Sizes>(product, map, TilePlace<Sizes>(product, tile).rows, column,
                         shared.unit(place.slot), &shared.unit_full[place.slot],
-                        0);  // tokens have barriers of their own
+                        0);  // tokens have their own barriers
     place.advance();
     if (++column < cut.tile_units) continue;
     column = 0;

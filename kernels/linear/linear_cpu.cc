@@ -128,7 +128,8 @@ HWY_ATTR HWY_NOINLINE void multiply_row(const PackedLayout& layout, const std::b
   }
 }
 
-/// The panels that rows are multiplied by together. Their types may differ in a mixed weight.
+/// A group of panels that rows are multiplied by together. In a mixed weight their types may
+/// differ.
 struct PanelGroup {
   std::array<PackedPanel, LinearPlan::kGroupPanels> panels;
   std::int64_t count = 0;
@@ -264,7 +265,8 @@ struct Bf16Multiplier {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-/// The same with AMX's tiles. Rows, and the end of a weight, are padded with zeros to whole lines.
+/// Multiplies bf16 with AMX's tiles. Rows, and the end of a weight, are padded with zeros to whole
+/// lines.
 class AmxBf16Multiplier : public Bf16Multiplier {
  public:
   static constexpr std::int64_t kRows = amxbf16::kTileRows;
@@ -405,7 +407,7 @@ struct DotMultiplier : CodedMultiplier<CodedPlan::kBlockWords> {
 #endif
 
 #if HWY_TARGET == HWY_AVX3
-/// The same with AMX's tiles, for steps of many rows.
+/// Multiplies codes with AMX's tiles, for steps of many rows.
 class AmxCodedMultiplier : public CodedMultiplier<amxint8::kBlockWords> {
  public:
   static constexpr std::int64_t kRows = amxint8::kTileRows;

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kGatheredBytes = std::size_t{32} << 20U;
 static_assert(kGatheredBytes + LinearLibrary::kBytes == kLinearEngineBytes);
 static_assert(std::size_t{kRoundedRowsBytes} <= LinearLibrary::kBytes);
-constexpr std::size_t kNarrowBytes = 2;   // of a number of 16 bits
-constexpr std::int64_t kStep = 64;        // of strides, in elements
-constexpr std::int64_t kScaleBlock = 32;  // of q8_0
+constexpr std::size_t kNarrowBytes = 2;   // bytes of a number of 16 bits
+constexpr std::int64_t kStep = 64;        // strides are a multiple of this number of elements
+constexpr std::int64_t kScaleBlock = 32;  // inputs under one scale of q8_0
 
 bool is_narrow(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
@@ -53,7 +53,7 @@ bool is_sound(const DeviceMatrix& weight) {
   return weight.dtype == DType::kF32 || is_narrow(weight.dtype);
 }
 
-/// Whether a norm beside the product has its memory.
+/// Returns whether a norm beside the product has its memory.
 bool norms_are_sound(const CudaLinearParams& params) {
   if (steps_of(params).has_norm() && params.input_rows != nullptr) return false;
   const NormAfter& after = params.norm_after;
@@ -62,7 +62,7 @@ bool norms_are_sound(const CudaLinearParams& params) {
           holds(after.out, params.rows, params.weight.outputs));
 }
 
-/// Whether adapters have their memory.
+/// Returns whether adapters have their memory.
 bool adapters_are_sound(const CudaLinearParams& params) {
   const ProductAdapters& of = params.adapters;
   if (of.tasks.tasks == nullptr) return true;
@@ -90,7 +90,8 @@ int attribute(cudaDeviceAttr which) {
   return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
 }
 
-/// Rows of each part but the last, where as few parts as can be have at most `most` rows.
+/// Returns the rows of each part but the last, if rows are cut evenly into as few parts of at most
+/// `most` rows as possible.
 constexpr std::int64_t even_part(std::int64_t rows, std::int64_t most) {
   const std::int64_t parts = (rows + most - 1) / most;
   return (rows + parts - 1) / parts;
@@ -118,7 +119,7 @@ TensorMapEncoder find_encoder() {
   return reinterpret_cast<TensorMapEncoder>(found);
 }
 
-/// WayKernels at run time; null for a way that is none of LinearEngine's.
+/// WayKernels at run time; null for ways that LinearEngine does not run.
 struct KernelsOfWay {
   Status (*prepare)(LinearMeans& means) = nullptr;
   bool (*fits)(const DeviceMatrix& weight) = nullptr;
@@ -182,8 +183,8 @@ struct LinearEngine::Impl {
     return kernels_of(params.way).launch(params, means, stream);
   }
 
-  /// The rows that input_rows names, one after the other, so many at a time as fit. Parts are even,
-  /// so that all fall into the same range of rows as the whole (LinearWay).
+  /// Multiplies the rows that input_rows names: gathers as many as fit, one after the other. Parts
+  /// are even, so that all parts fall into the same range of rows as the whole (LinearWay).
   Status multiply_gathered(const CudaLinearParams& params, Stream stream) {
     const std::int64_t most =
         static_cast<std::int64_t>(kGatheredBytes / kNarrowBytes) / params.in.stride;

@@ -10,35 +10,34 @@
 
 namespace weft::cuda {
 
-/// Outputs of a gated matrix alternate in blocks of so many rows, gate first: the accumulators of a
-/// tensor core's tile hold rows r and r + 8 in one thread, so that no shuffle is needed for
-/// act(gate) * up.
+/// Outputs of a gated matrix alternate in blocks of this many rows, gates first. In a tensor core's
+/// tile one thread's accumulators hold rows r and r + 8, so act(gate) * up needs no shuffle.
 inline constexpr std::int64_t kGateBlock = 8;
 
-/// Outputs of a matrix from `first` on that are held as blocks of one encoding, row by row, as they
-/// stand in a file, or in boxes (code_boxes.h). Of a gated matrix the gates are outputs 0 .. N-1
-/// and the ups N .. 2N-1.
+/// Outputs of a matrix from `first` on that are held as blocks of one encoding, row by row: as in a
+/// file, or in boxes (code_boxes.h). In a gated matrix the gates are outputs 0 .. N-1 and the ups N
+/// .. 2N-1.
 struct EncodedRun {
   const std::byte* data = nullptr;  ///< aligned to 256 bytes
   DType dtype = DType::kQ4_0;
   std::int32_t first = 0;
-  std::int32_t block_elements = 1;  ///< of block_of(dtype), or columns of box_of(dtype)
-  std::int32_t block_bytes = 1;     ///< of a block or box
-  bool boxed = false;               ///< of a gated matrix gates fill boxes, and ups
+  std::int32_t block_elements = 1;  ///< elements of block_of(dtype), or columns of box_of(dtype)
+  std::int32_t block_bytes = 1;     ///< bytes of a block or box
+  bool boxed = false;               ///< in a gated matrix gates and ups each fill whole boxes
 };
 
-/// W [rows, K] in a device's memory, row-major. `rows` is N, or of a gated one 2 * N rounded up to
-/// whole pairs of blocks: gate row n at n / 8 * 16 + n % 8, up row n 8 further; rows that belong to
-/// no output are zeros. Columns K .. stride - 1 are zeros as well.
+/// W [rows, K] in a device's memory, row-major. `rows` is N. In a gated matrix it is 2 * N rounded
+/// up to whole pairs of blocks: gate n is row n / 8 * 16 + n % 8, and its up is 8 rows further.
+/// Rows without an output are zeros. Columns K .. stride - 1 are zeros as well.
 struct DeviceMatrix {
   const std::byte* data = nullptr;    ///< aligned to 256 bytes
   const std::byte* scales = nullptr;  ///< q8_0 without runs: f16 [rows, K / 32]; `data` is int8
-  DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0; with runs that of the first
+  DType dtype = DType::kBF16;         ///< f32, f16, bf16, q8_0; with runs the first run's type
   std::int64_t outputs = 0;           ///< N
   std::int64_t inputs = 0;            ///< K
   std::int64_t stride = 0;            ///< elements from row to row, K rounded up to 64
   bool gated = false;
-  /// What is encoded is held in runs, which follow one another, instead of `data`.
+  /// An encoded matrix is held in runs, one after the other, instead of `data`.
   static constexpr int kMaxRuns = 3;
   EncodedRun runs[kMaxRuns] = {};
   std::int32_t run_count = 0;
@@ -53,77 +52,77 @@ struct DeviceMatrix {
   }
 };
 
-/// Ways to multiply, each a row of kLinearWays (linear_ways_cuda.h). FlashDecoding++ (arXiv
-/// 2311.01282, section 5) chooses by the shape; so do we, see CudaLinearTable.
+/// Ways to multiply, each a row of kLinearWays (linear_ways_cuda.h). As in FlashDecoding++ (arXiv
+/// 2311.01282, section 5), the shape decides; see CudaLinearTable.
 enum class LinearWay : std::uint8_t {
   /// One warp for a few outputs, plain arithmetic; any dtype, any processor. A row's bits do not
-  /// depend on M. Of blocks it decodes what it multiplies.
+  /// depend on M. It decodes blocks as it multiplies.
   kVector,
   /// Few tokens, tensor cores, weights at the memory's speed; 16-bit weights, sm_90a. A row's bits
   /// do not depend on M.
   kFlat,
-  /// cuBLASLt, then a kernel for what it cannot do after the product; 16-bit weights.
+  /// cuBLASLt, then a kernel for the steps of the epilogue that cuBLASLt lacks; 16-bit weights.
   kLibrary,
-  /// Tensor cores that multiply the codes of blocks, which stream; sm_90a. A row's
-  /// bits depend on the range of M alone, and ranges end at 8, 16 and 128 rows. Weights are exact
-  /// for up to 8 rows, which may
-  /// become numbers of f16 over a power of two (encoding/README.md). For up to 16 rows
-  /// some encodings' weights are rounded to bf16. For more rows the weights of all encodings are
+  /// Tensor cores that multiply the codes of blocks, which stream; sm_90a. A row's bits depend on
+  /// the range of M alone, and ranges end at 8, 16 and 128 rows. Up to 8 rows the weights are
+  /// exact; the rows may be converted to f16 over a power of two (encoding/README.md). Up to 16
+  /// rows some encodings' weights are rounded to bf16. With more rows all encodings' weights are
   /// rounded.
   kCodes,
-  /// kLibrary's product by a matrix that is decoded to bf16 first, in pieces that fit
-  /// CudaLinearParams::decoded; encoded weights.
+  /// Decodes a matrix to bf16, in pieces that fit CudaLinearParams::decoded, and multiplies it as
+  /// kLibrary does; encoded weights.
   kDecoded,
-  /// Tensor cores that multiply codes of FP8 by rows which are rounded to FP8 as well, each 128
-  /// columns of a row under a scale; sm_90a. A row's bits depend on the range of M alone, and
-  /// ranges end at 128 rows and at kMaxRoundedTokens.
+  /// Tensor cores that multiply codes of FP8 by rows that are rounded to FP8 too, with a scale for
+  /// each 128 columns of a row; sm_90a. A row's bits depend on the range of M alone; ranges end at
+  /// 128 rows and at kMaxRoundedTokens.
   kRounded,
-  /// As kFlat, by `mma.sync` and for any GPU: threads fetch weights themselves. A row's bits depend
+  /// As kFlat, but with `mma.sync` and for any GPU: threads fetch the weights. A row's bits depend
   /// on the range of M alone; ranges end at 8, 16 and 32 rows.
   kFlatFetched,
-  /// As kCodes, by `mma.sync` and for any GPU: threads fetch codes themselves. A row's bits depend
-  /// on the range of M alone; ranges end at 8, 16 and 64 rows. Weights are rounded as by kCodes for
-  /// up to 16 rows.
+  /// As kCodes, but with `mma.sync` and for any GPU: threads fetch the codes. A row's bits depend
+  /// on the range of M alone; ranges end at 8, 16 and 64 rows. Weights are rounded as by kCodes
+  /// with up to 16 rows.
   kCodesFetched,
   /// The products of experts, expert_linear() (experts.h): plain arithmetic; any dtype, any GPU.
   kExperts,
 };
 
-/// An RMS norm without a bias that the products around it compute, so that it needs no launch. The
-/// product before it writes its outputs times the norm's weights, and adds up the outputs' squares;
-/// the product behind it multiplies the sums of each row by the row's root. Both are by ways
-/// whose LinearWayRow::epilogue has these steps. Squares are [M, N / kSquaredOutputs], K being the
-/// N before.
+/// Outputs whose squares are added up to one number of NormAfter::squares.
+/// An RMS norm without a bias needs no launch if the products around it compute it. The product
+/// before the norm writes its outputs times the norm's weights and adds up the outputs' squares.
+/// The product after the norm multiplies each row's sums by the row's root. Both products need ways
+/// whose LinearWayRow::epilogue has these steps. Squares are [M, N / kSquaredOutputs], where N of
+/// the product before is K of the product after.
 inline constexpr std::int64_t kSquaredOutputs = 32;
 struct NormAfter {
-  DeviceRows out{};               ///< bf16; data null when no norm follows
+  DeviceRows out{};               ///< bf16; data null: no norm follows
   const float* weight = nullptr;  ///< [N], or null
   float weight_offset = 0;        ///< is added to the weights; 0 without weights
   float* squares = nullptr;
 };
 struct NormBefore {
-  const float* squares = nullptr;  ///< null when no norm comes before
+  const float* squares = nullptr;  ///< null: no norm comes before
   float eps = 0;
 };
 
-/// What adapters add to a product's sums before all that follows the product, if the product's own
-/// launch computes it: adapter_shrink() for all products of its input, and adapter_expand() for
-/// this one. A is multiplied with CudaLinearParams::in. Where a norm comes before, that is the
-/// input before the row's root, by which what is added is multiplied as the product's own sums are.
-/// The total of A x is rounded to 16 bits.
+/// What adapters add to a product's sums, before the epilogue, if the product's own launch computes
+/// it: adapter_shrink() for all products of the input, and adapter_expand() for this product.
+/// CudaLinearParams::in multiplies A. After a norm, `in` is not yet multiplied by the row's root.
+/// The root then multiplies the adapters' part together with the product's sums. The total of A x
+/// is rounded to 16 bits.
 struct ProductAdapters {
-  CudaAdapterTasks tasks{};  ///< `tasks` is null when the product has no adapters
+  CudaAdapterTasks tasks{};  ///< `tasks` is null: no adapters
   CudaAdapterPlaces places{};
-  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product; they begin_evenly()
+  AdapterRun runs[kMaxCudaAdapterRuns] = {};  ///< all of the product's runs; they begin_evenly()
   std::int32_t run_count = 0;
   std::int32_t first_site = 0;  ///< as in CudaAdapterShrinkParams
   std::int32_t sites = 0;
   std::int32_t rank = 0;
   float* sums = nullptr;        ///< [product_adapter_slices(K), M, sites * R]
-  unsigned* meeting = nullptr;  ///< a number for all calls, zero before the first one
+  unsigned* meeting = nullptr;  ///< one counter for all calls, zero before the first call
 };
 
-/// A product's launch computes A x in so many slices of its inputs.
+/// The most slices of the inputs in which a product's launch computes A x.
 inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
 [[nodiscard]] constexpr std::int32_t product_adapter_slices(std::int64_t inputs) noexcept {
   constexpr std::int64_t kSliceInputs = 256;
@@ -132,8 +131,8 @@ inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
                                                                      : kMaxProductAdapterSlices);
 }
 
-/// Whether 64 outputs, of which a product's launch computes all that an adapter adds at once, are
-/// of one run.
+/// Returns whether each 64 outputs belong to one run. A product's launch computes the adapters'
+/// part of 64 outputs at once.
 [[nodiscard]] constexpr bool begin_evenly(const AdapterRun* runs, std::int32_t count) noexcept {
   constexpr std::int64_t kTogether = 64;
   for (std::int32_t i = 0; i < count; ++i) {
@@ -142,8 +141,8 @@ inline constexpr std::int32_t kMaxProductAdapterSlices = 64;
   return count > 0;
 }
 
-/// The product and what follows it are those of weft::LinearParams. Sums are in float32. `in` has
-/// the way's input_type().
+/// Product and epilogue are as in weft::LinearParams. Sums are in float32. `in` has the way's
+/// input_type().
 struct CudaLinearParams {
   std::int64_t rows = 0;  ///< M
   DeviceRows in{};
@@ -158,22 +157,23 @@ struct CudaLinearParams {
   /// [M] or null: out row i is made from in row input_rows[i].
   const std::int32_t* input_rows = nullptr;
   LinearWay way = LinearWay::kVector;
-  /// kFlat, kCodes, kFlatFetched, kCodesFetched: partial sums and counters,
-  /// cuda_linear_workspace_bytes() of them. Its first kLinearCounterBytes are zero before the first
-  /// call and are left so.
+  /// kFlat, kCodes, kFlatFetched and kCodesFetched use it: cuda_linear_workspace_bytes() for
+  /// partial sums and counters. Its first kLinearCounterBytes are zero before the first call and
+  /// after each call.
   std::byte* workspace = nullptr;
   std::byte* decoded = nullptr;  ///< kDecoded: decoded_piece() of the weight, bf16
 };
 
-/// Counters of tiles whose parts meet in the workspace, and behind them the parts that need no
-/// counter: of 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or in each
-/// of two blocks in kCodes.
+/// Bytes of the counters of tiles whose parts meet in the workspace. Behind them lie parts that
+/// need no counter: for 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or
+/// in each of two blocks in kCodes.
 inline constexpr std::size_t kTileCounterBytes = std::size_t{64} << 10U;
 inline constexpr std::size_t kLinearCounterBytes = kTileCounterBytes + (std::size_t{4} << 20U);
 
-/// Decodes an encoded matrix (blocks or q8_0) into one of 16-bit numbers for products that follow
-/// in the stream: outputs [first, first + to.outputs) of `from`, of a gated one all. Those products
-/// must not begin to read weights before this has ended, as kVector and kFlat may: kLibrary alone.
+/// Decodes an encoded matrix (blocks or q8_0) to 16-bit numbers, for products that follow in the
+/// stream. It decodes outputs [first, first + to.outputs) of `from`; a gated matrix is decoded
+/// whole. These products must not read weights before the decoding has ended. kVector and kFlat
+/// may, so only kLibrary may follow.
 struct CudaDecodeParams {
   DeviceMatrix from{};
   std::int64_t first = 0;
@@ -181,11 +181,11 @@ struct CudaDecodeParams {
 };
 [[nodiscard]] Status decode_matrix(const CudaDecodeParams& params, Stream stream);
 
-/// The steps of a product's epilogue that not every way has to have. Biases and LinearSpec::scale
-/// are for all.
+/// The steps of an epilogue that a way may lack. Every way has biases and LinearSpec::scale.
 struct EpilogueSteps {
   bool activation = false;
-  bool gate = false;  ///< act(gate) * up, of a gated matrix; who asks leaves it to the matrix
+  bool gate = false;  ///< act(gate) * up of a gated matrix; callers leave it false, since the
+                      ///< matrix decides
   bool soft_cap = false;
   bool residual = false;
   bool norm_before = false;  ///< NormBefore
@@ -193,7 +193,7 @@ struct EpilogueSteps {
   bool adapters = false;     ///< ProductAdapters
 
   [[nodiscard]] constexpr bool has_norm() const noexcept { return norm_before || norm_after; }
-  /// Whether all steps of `others` are among these.
+  /// Returns whether these steps include all steps of `others`.
   [[nodiscard]] constexpr bool have(const EpilogueSteps& others) const noexcept {
     return (activation || !others.activation) && (gate || !others.gate) &&
            (soft_cap || !others.soft_cap) && (residual || !others.residual) &&
@@ -202,7 +202,7 @@ struct EpilogueSteps {
   }
 };
 
-/// Returns the steps of a product by itself, without norms beside it.
+/// Returns the steps of a product alone, without norms around it.
 [[nodiscard]] constexpr EpilogueSteps steps_of(const LinearSpec& spec, bool has_residual) noexcept {
   EpilogueSteps steps;
   steps.activation = spec.activation != Activation::kNone;
@@ -218,38 +218,38 @@ struct EpilogueSteps {
   return steps;
 }
 
-/// Whether GPUs of an architecture (90 of sm_90) have kCodes or kCodesFetched.
+/// Whether GPUs of an architecture (90 for sm_90) have kCodes or kCodesFetched.
 [[nodiscard]] bool multiplies_codes(std::int32_t architecture);
 
 /// Returns whether `way`, one of LinearEngine's, can compute this product on the current device:
-/// takes() (linear_ways_cuda.h), and the matrix is not too large for its kernels.
+/// takes() (linear_ways_cuda.h) holds, and the matrix is not too large for the way's kernels.
 [[nodiscard]] bool can(LinearWay way, const DeviceMatrix& weight, std::int64_t tokens,
                        const EpilogueSteps& steps = {});
 inline constexpr std::int64_t kMaxFlatTokens = 128;
 inline constexpr std::int64_t kMaxCodesTokens = 4096;
-/// Up to so many tokens kCodes multiplies with `mma.sync`; beyond, with `wgmma`.
+/// The most tokens that kCodes multiplies with `mma.sync`; more tokens use `wgmma`.
 inline constexpr std::int64_t kMaxStreamedTokens = 16;
 inline constexpr std::int64_t kMaxRoundedTokens = 4096;
 inline constexpr std::int64_t kMaxFlatFetchedTokens = 32;
-/// For more tokens kCodesFetched reads weights once for each 32.
+/// The most tokens of kCodesFetched. It reads the weights once for each 32 tokens.
 inline constexpr std::int64_t kMaxFetchedTokens = 64;
-/// Up to so many tokens kCodesFetched computes norms around its products.
+/// The most tokens for which kCodesFetched computes norms around its products.
 inline constexpr std::int64_t kMaxNormedFetchedTokens = 16;
-/// Up to so many tokens kCodes computes norms around its products.
+/// The most tokens for which kCodes computes norms around its products.
 inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 
-/// Up to so many tokens kFlat computes what adapters add.
+/// The most tokens for which kFlat computes the adapters' part.
 inline constexpr std::int64_t kMaxAdaptedTokens = 32;
-/// Up to so many tokens that is faster than launches of their own (docs/performance.md): of more
-/// tokens with several adapters, warps beside a product take longer than the product.
+/// The most tokens for which that is faster than separate launches (docs/performance.md). With more
+/// tokens and several adapters, the adapters' warps take longer than the product.
 inline constexpr std::int64_t kBestAdaptedTokens = 1;
 
-/// Bytes that a device of so many multiprocessors needs of workspace, for all its calls, one after
-/// the other.
+/// Bytes of workspace that a device with this many multiprocessors needs. All calls, one after the
+/// other, use the same workspace.
 [[nodiscard]] constexpr std::size_t cuda_linear_workspace_bytes(std::int32_t processors,
                                                                 std::int64_t max_tokens) noexcept {
-  // A block leaves sums of at most its first tile, of 128 outputs, to another block. kFlat runs one
-  // block on a multiprocessor, kCodes runs two for up to 16 tokens.
+  // A block leaves at most the sums of its first tile, 128 outputs, to another block. kFlat runs
+  // one block on a multiprocessor; kCodes runs two with up to 16 tokens.
   constexpr std::int64_t kTileRows = 128;
   std::int64_t padded = 2 * kGateBlock;
   while (padded < kMaxFlatTokens && padded < max_tokens) padded *= 2;
@@ -261,8 +261,9 @@ inline constexpr std::int64_t kBestAdaptedTokens = 1;
 /// Bytes of the device's memory that one LinearEngine takes.
 inline constexpr std::size_t kLinearEngineBytes = std::size_t{128} << 20U;
 
-/// Holds what cuBLASLt needs and kLinearEngineBytes; one for each device, made on its thread, all
-/// its calls in one stream. Not thread-safe. What goes wrong while it is made, run() returns.
+/// Holds cuBLASLt's state and kLinearEngineBytes. Each device has one, constructed on the device's
+/// thread, and all calls are in one stream. Not thread-safe. run() returns errors of the
+/// construction.
 class LinearEngine {
  public:
   LinearEngine();
@@ -270,8 +271,8 @@ class LinearEngine {
   LinearEngine(const LinearEngine&) = delete;
   LinearEngine& operator=(const LinearEngine&) = delete;
 
-  /// Can be captured. Nothing of the device is allocated; the first product of a size asks cuBLASLt
-  /// for its heuristics. Parameters that do not fit: cudaErrorInvalidValue.
+  /// A stream capture may contain it. It allocates no device memory; the first product of a size
+  /// asks cuBLASLt for its heuristics. Invalid parameters: cudaErrorInvalidValue.
   [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
 
  private:

@@ -7,10 +7,10 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
 /// Stream-K (arXiv 2301.03598) for products whose weights stream through shared memory. A unit is a
-/// block of columns of a tile of rows. Units are cut evenly among the blocks of a launch; the
-/// parts of a tile that was cut meet in the workspace, and the first of its blocks adds them up in
-/// the order of their columns. The cut does not know the number of tokens, so a row's bits do not
-/// depend on it.
+/// block of columns of a tile of rows. Units are cut evenly among the blocks of a launch; the parts
+/// of a tile that was cut meet in the workspace, and the first of its blocks adds them up in the
+/// order of their columns. The cut does not depend on the number of tokens, so neither do a row's
+/// bits.
 namespace weft::cuda {
 
 /// The units of a product. Units times blocks fits 32 bits.
@@ -19,12 +19,13 @@ struct Cut {
   unsigned tile_units;  ///< units of one tile, along K
 };
 
-/// As many sums of a thread meet as words, without a counter.
+/// The most sums of a thread that are exchanged as words, without a counter.
 constexpr int kFewSums = 8;
 
 /// Where the parts of a tile meet: CudaLinearParams::workspace.
 struct CutSums {
-  /// word_of() few sums of a thread, as `partials`; zeros between launches.
+  /// The memory for few sums of a thread, each as word_of(), laid out as `partials`. It is zero
+  /// between launches.
   [[nodiscard]] __device__ uint4* words() const {
     return reinterpret_cast<uint4*>(reinterpret_cast<std::byte*>(counters) + kTileCounterBytes);
   }
@@ -40,12 +41,12 @@ __device__ inline unsigned owner_of(const Cut& cut, unsigned unit) {
   return ((unit + 1) * gridDim.x - 1) / cut.units;
 }
 
-/// Whether this block finishes a tile, whose other parts it adds to its own.
+/// Returns whether this block finishes a tile. It then adds the other blocks' parts to its own.
 __device__ inline bool finishes(const Cut& cut, unsigned tile) {
   return blockIdx.x == owner_of(cut, tile * cut.tile_units);
 }
 
-/// Returns a sum as a word that is never 0, so that the word itself says that it has been written.
+/// Returns a sum as a word that is never 0, so a nonzero word means that the sum has been written.
 /// The NaN whose word would be 0 becomes another NaN.
 __device__ inline std::uint32_t word_of(float sum) {
   constexpr std::uint32_t kNan = 0x7fffffff;
@@ -102,14 +103,14 @@ __device__ void take_parts(uint4* parts, std::size_t stride, unsigned count, flo
   }
 }
 
-/// put_together() for few sums: words say by themselves that they are written, so that no block
-/// waits for its own writes, nor for a counter before it reads words. Threads that wait take time
-/// from others which multiply, so this is slower for more sums.
+/// put_together() for few sums. A nonzero word means that a sum is written, so a block waits
+/// neither for its own writes nor for a counter. Waiting threads take time from threads that
+/// multiply, so this is slower for more sums.
 template <int kGroups, int kThreads, int kSums>
 __device__ bool put_words_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
                                    int thread, float (&sums)[kSums]) {
   constexpr int kQuads = kSums / 4;
-  constexpr unsigned kTogether = kQuads == 1 ? 4 : 2;  // parts on their way
+  constexpr unsigned kTogether = kQuads == 1 ? 4 : 2;  // parts in flight
   constexpr std::size_t kPart = std::size_t{kQuads} * kThreads;
   const auto part_of = [&](unsigned block) {
     return meeting.words() + std::size_t{block * kGroups + group} * kPart + thread;
@@ -128,12 +129,12 @@ __device__ bool put_words_together(const Cut& cut, const CutSums& meeting, unsig
   return true;
 }
 
-/// put_together() for more sums: a counter says how many parts are written.
+/// put_together() for more sums: a counter counts the parts that are written.
 template <int kGroups, int kThreads, int kSums>
 __device__ bool put_counted_together(const Cut& cut, const CutSums& meeting, unsigned tile,
                                      int group, int thread, float (&sums)[kSums]) {
   constexpr int kQuads = kSums / 4;
-  constexpr unsigned kTogether = kQuads >= 4 ? 1 : kQuads >= 2 ? 2 : 4;  // parts on their way
+  constexpr unsigned kTogether = kQuads >= 4 ? 1 : kQuads >= 2 ? 2 : 4;  // parts in flight
   const auto part_of = [&](unsigned block) {
     return meeting.partials + std::size_t{block * kGroups + group} * (kQuads * kThreads) + thread;
   };
@@ -184,11 +185,12 @@ __device__ bool put_counted_together(const Cut& cut, const CutSums& meeting, uns
   return true;
 }
 
-/// Adds up the rows of a tile that blocks share; kThreads threads hold them, `thread` is the
-/// caller's number among them. `group` is one of the tile's kGroups groups and meets at barrier 1 +
-/// group. The first block, whose last tile it is, waits for the others' sums, adds them to its own
-/// in the order of their columns and returns true; the others leave theirs in the workspace and go
-/// on. Waiting for later blocks is safe: a launch has only as many blocks as run at once.
+/// Adds up the rows of a tile that blocks share. kThreads threads hold them; `thread` is the
+/// caller's index among these. `group` is one of the tile's kGroups groups and uses barrier 1 +
+/// group. The tile is the last tile of the first block. This block waits for the others' sums, adds
+/// them to its own in the order of their columns and returns true. The other blocks leave their
+/// sums in the workspace and go on. Waiting for later blocks is safe, because a launch has only as
+/// many blocks as run at once.
 template <int kGroups, int kThreads, int kSums>
 __device__ bool put_together(const Cut& cut, const CutSums& meeting, unsigned tile, int group,
                              int thread, float (&sums)[kSums]) {

@@ -3,7 +3,7 @@
 
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Many tokens, encoded weights: decoded once for all of them, then multiplied by the library.
+/// Many tokens, encoded weights: decodes once for all tokens, then the library multiplies.
 namespace weft::cuda {
 
 Status linear_decoded(const CudaLinearParams& params, LinearLibrary& library, Stream stream) {

@@ -1,4 +1,4 @@
-// What becomes of a product's sums before scale and residual, as linear.h says. Included once for
+// The steps that follow a product's sums, before scale and residual (linear.h). Included once for
 // each target of a kernel, like Highway's own -inl.h files. d is a tag of float32.
 #if defined(WEFT_KERNELS_LINEAR_EPILOGUE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef WEFT_KERNELS_LINEAR_EPILOGUE_INL_H

@@ -9,8 +9,8 @@
 #include "weft/kernels/cuda/instructions_cuda.cuh"
 #include "weft/kernels/linear/linear_cuda.h"
 
-/// What every way to multiply does with its sums. One code, so that ways differ by the order of
-/// their sums alone.
+/// The steps that follow a product's sums, shared by all ways to multiply. So ways differ only in
+/// the order of their sums.
 namespace weft::cuda {
 
 __device__ inline void store_number(const DeviceRows& rows, std::int64_t row, std::int64_t column,
@@ -28,7 +28,7 @@ __device__ inline void store_number(const DeviceRows& rows, std::int64_t row, st
   }
 }
 
-/// CudaLinearParams without the product; goes into kernels by value.
+/// CudaLinearParams without the product; kernels take it by value.
 struct LinearEpilogue {
   explicit LinearEpilogue(const CudaLinearParams& params)
       : bias(params.bias),
@@ -40,7 +40,7 @@ struct LinearEpilogue {
         norm_before(params.norm_before),
         norm_after(params.norm_after) {}
 
-  /// The bias of `output`; of a gated one outputs + n is that of its up.
+  /// Returns the bias of `output`. In a gated matrix index outputs + n is the bias of up n.
   __device__ float bias_of(std::int64_t output) const {
     return bias == nullptr ? 0.0F : bias[output];
   }
@@ -50,28 +50,28 @@ struct LinearEpilogue {
     return static_cast<const float*>(residual.data)[row * residual.stride + output];
   }
 
-  /// `addend` is residual_of(row, output), which is read early where time matters.
+  /// `addend` is residual_of(row, output); the caller may read it early to save time.
   __device__ void store(std::int64_t row, std::int64_t output, float value, float addend) const {
     store_number(out, row, output, fmaf(spec.scale, value, addend));
   }
 
-  /// The weight of `output` in the norm behind the product.
+  /// Returns the weight of `output` in the norm after the product.
   __device__ float norm_weight_of(std::int64_t output) const {
     return norm_after.weight == nullptr ? 1.0F
                                         : norm_after.weight[output] + norm_after.weight_offset;
   }
 
-  /// Asks for the norm's weights of `count` outputs from `first` on, by threads 0, 1, ...
+  /// Prefetches the norm's weights of `count` outputs from `first` on. Threads 0, 1, ... call it.
   __device__ void fetch_norm_weights(std::int64_t first, int count, int thread) const {
-    constexpr int kLine = 32;  // numbers of 128 bytes
+    constexpr int kLine = 32;  // numbers in 128 bytes
     const std::int64_t output = first + thread * kLine;
     if (norm_after.weight == nullptr || thread * kLine >= count || output >= outputs) return;
     prefetch_line(norm_after.weight + output);
   }
 
-  /// Puts into `roots` what the sums of rows 0 .. kRows - 1 are multiplied by, of which `rows` are
-  /// there; by kThreads threads, of which `thread` is one. The order of a row's squares does not
-  /// depend on the rows.
+  /// Writes to `roots` the factors for the sums of rows 0 .. kRows - 1, of which the first `rows`
+  /// exist. kThreads threads call it; `thread` is the caller's index among these. The order in
+  /// which a row's squares are added does not depend on the number of rows.
   template <int kThreads, int kRows>
   __device__ void load_roots(int thread, int rows, float* roots) const {
     constexpr int kWarps = kThreads / 32;
@@ -98,7 +98,7 @@ struct LinearEpilogue {
     }
   }
 
-  /// The sum over a warp, for all of its lanes.
+  /// Returns the sum over a warp to all of its lanes.
   static __device__ float sum_of_lanes(float value) {
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
@@ -118,7 +118,7 @@ struct LinearEpilogue {
 };
 static_assert(kSquaredOutputs == 32, "a warp adds up the squares of its outputs");
 
-/// The row of a gated matrix that makes the gate of `output`; its up lies kGateBlock further.
+/// Returns the row of a gated matrix with the gate of `output`; the up is kGateBlock rows further.
 __host__ __device__ constexpr std::int64_t gate_row(std::int64_t output) {
   return output / kGateBlock * 2 * kGateBlock + output % kGateBlock;
 }

@@ -9,15 +9,15 @@
 #include "weft/kernels/linear/linear_outputs_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) with Hopper's means: tokens
-/// are padded to 8 only, because they stand on the n side of the tensor cores' products, and the
-/// weights stream through a ring of shared memory that is deep enough for the memory's latency.
+/// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) with Hopper's instructions.
+/// Tokens are padded to 8 only, because they are the n side of the tensor cores' products. The
+/// weights stream through a ring in shared memory that is deep enough to hide the memory's latency.
 ///
-/// Units are cut among the multiprocessors by linear_cut_cuda.cuh.
+/// linear_cut_cuda.cuh cuts units among the multiprocessors.
 namespace weft::cuda {
 namespace {
 
-constexpr int kBoxes = 2;        // of a unit; one made each wait cost 2% of the whole
+constexpr int kBoxes = 2;        // boxes of a unit; one box for each wait cost 2% of the whole
 constexpr int kBoxColumns = 64;  // 128 bytes, the widest swizzle
 constexpr int kUnitColumns = kBoxes * kBoxColumns;
 constexpr int kGroups = 2;      // warpgroups that multiply
@@ -26,12 +26,12 @@ constexpr int kTileRows = kGroups * kGroupRows;
 constexpr int kGroupThreads = 128;
 constexpr int kProducer = kGroups * kGroupThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
-constexpr int kAdapterWarps = 4;  // behind these, where the product has adapters
+constexpr int kAdapterWarps = 4;  // warps after these, if the product has adapters
 
-/// A block takes so much of a multiprocessor's 227 KiB: what is left lets small kernels run beside
-/// this one.
+/// Shared memory that a block takes of a multiprocessor's 227 KiB. Small kernels run beside this
+/// one in the rest.
 constexpr int kSharedBytes = 200 << 10;
-constexpr int kSwizzleBytes = 1024;  // alignment of what is swizzled
+constexpr int kSwizzleBytes = 1024;  // alignment of swizzled memory
 
 template <int kTokens>
 struct Layout {
@@ -74,14 +74,14 @@ struct Shared {
   __device__ std::byte* inputs(unsigned slot) const { return weights(slot) + Sizes::kWeightBytes; }
 
   std::byte* stages;
-  float* staged;   ///< by warpgroup, [kStagedTokens, kStagedStride]
-  float* roots;    ///< by warpgroup, [kTokens], of NormBefore
-  Barrier* full;   ///< by slot: the unit is there
-  Barrier* empty;  ///< by slot: all warps have read it
+  float* staged;   ///< by group, [kStagedTokens, kStagedStride]
+  float* roots;    ///< by group, [kTokens], of NormBefore
+  Barrier* full;   ///< by slot: the unit is loaded
+  Barrier* empty;  ///< by slot: all warps have read the unit
 };
 
-/// Fills the ring. Weights are constant: those of the first stages are on their way before the
-/// predecessor's end.
+/// Fills the ring. Weights are constant, so loading the first stages' weights begins before the
+/// predecessor ends.
 template <int kTokens>
 __device__ void produce(const Shared<kTokens>& shared, const Cut& cut, const CUtensorMap* weights,
                         const CUtensorMap* inputs) {
@@ -138,13 +138,13 @@ __device__ void produce(const Shared<kTokens>& shared, const Cut& cut, const CUt
   }
 }
 
-/// Where a warpgroup stands in the ring.
+/// A warpgroup's position in the ring.
 struct Position {
   unsigned slot = 0;
   unsigned parity = 0;
 };
 
-/// The sums of `count` units, from zero.
+/// Computes the sums of `count` units, from zero.
 template <class Number, int kTokens>
 __device__ void multiply(const Shared<kTokens>& shared, unsigned count, int group,
                          Position& position, float (&sums)[kTokens / 2]) {
@@ -181,8 +181,8 @@ __device__ void multiply(const Shared<kTokens>& shared, unsigned count, int grou
   if (signals) arrive(&shared.empty[before]);
 }
 
-/// Whether what the first outputs need besides sums is read before the sums meet: sums of more
-/// tokens need the registers.
+/// Whether a block reads biases and residuals of the first outputs before it adds up the parts'
+/// sums. With more tokens the sums need the registers.
 template <int kTokens>
 constexpr bool kReadsAhead = kTokens / 2 <= kFewSums;
 
@@ -190,8 +190,8 @@ template <int kTokens>
 using Outputs = FourOutputs<kGroupRows, Layout<kTokens>::kStagedTokens,
                             Layout<kTokens>::kStagedStride, kGroupThreads, kGateBlock, true>;
 
-/// What follows the product, from registers through shared memory so that neighbouring threads
-/// write neighbouring outputs. `addends` are those of the first tokens, if they are read ahead.
+/// Computes the epilogue and writes outputs through shared memory, so that neighbouring threads
+/// write neighbouring outputs. `addends` belong to the first tokens, if they are read ahead.
 template <int kTokens, class Added>
 __device__ void finish(const Shared<kTokens>& shared, const FlatProduct& product, int group,
                        const float (&sums)[kTokens / 2], Added& added,
@@ -250,7 +250,7 @@ __device__ void consume(const Shared<kTokens>& shared, const FlatProduct& produc
     float sums[kTokens / 2];
     multiply<Number, kTokens>(shared, part_end - unit, group, position, sums);
     const bool whole = unit == tile_end - cut.tile_units && part_end == tile_end;
-    // While the others' parts are on their way.
+    // While the other blocks' parts are in flight.
     const Outputs<kTokens> outputs(
         shared.staged + group * (Layout<kTokens>::kStagedTokens * Layout<kTokens>::kStagedStride),
         product.gated, epilogue, tile * kGroups + group, thread);
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(Layout<kTokens>::kMostThreads, 1)
 #endif
 }
 
-/// Row i of `to` is row rows[i] of `from`; `words` of 16 bytes.
+/// Copies row rows[i] of `from` to row i of `to`; a row has `words` words of 16 bytes.
 __global__ void gather_kernel(const uint4* from, const std::int32_t* rows, uint4* to, int words) {
   let_successor_start();
   wait_for_predecessor();
@@ -396,7 +396,7 @@ Status prepare_flat() {
 }
 
 bool fits_flat(const DeviceMatrix& weight) {
-  constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors fit 32 bits
+  constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors this fits 32 bits
   const std::int64_t tiles = (weight.rows() + kTileRows - 1) / kTileRows;
   const std::int64_t columns = (weight.inputs + kUnitColumns - 1) / kUnitColumns;
   return tiles * kGroups * static_cast<std::int64_t>(sizeof(unsigned)) <=

@@ -6,14 +6,14 @@
 
 #include "weft/kernels/linear/linear_codes_fetch_cuda.cuh"
 
-/// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) for GPUs that are none of
-/// sm_90: tokens are padded to 8 only, because they stand on the n side of the tensor cores'
-/// products, and a ring of at least two units hides the memory's latency.
+/// The flat product of FlashDecoding++ (arXiv 2311.01282, section 4) for GPUs other than sm_90.
+/// Tokens are padded to 8 only, because they are the n side of the tensor cores' products. A ring
+/// of at least two units hides the memory's latency.
 namespace weft::cuda {
 namespace codes {
 namespace {
 
-/// Weights of 16 bits, in the place of codes.
+/// Implements the interface of an encoding for weights of 16 bits.
 template <class Number>
 struct Numbers {
   static constexpr int kColumns = 64;
@@ -24,7 +24,7 @@ struct Numbers {
   static constexpr bool kSwapsTokens = false;
   static constexpr TokenForm kFewTokens = TokenForm::kNumbers;
 
-  /// So that the lanes of two rows read from different banks.
+  /// The lanes of two rows read from different banks.
   static constexpr int place_of(int row, int piece) { return piece ^ (row & 1) << 2; }
 
   template <class Sizes>

@@ -9,12 +9,12 @@
 #include "weft/kernels/linear/linear_library_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Many tokens: cuBLASLt multiplies. Row-major [T, N] is column-major [N, T], so it computes
-/// out^T = W in^T. What it cannot do after the product a kernel does, from sums in float32.
+/// Many tokens: cuBLASLt multiplies. Row-major [T, N] is column-major [N, T], so it computes out^T
+/// = W in^T. A kernel does the steps of the epilogue that cuBLASLt lacks, from sums in float32.
 namespace weft::cuda {
 namespace {
 
-constexpr std::size_t kLibraryBytes = std::size_t{32} << 20U;  // what NVIDIA advises for sm_90
+constexpr std::size_t kLibraryBytes = std::size_t{32} << 20U;  // NVIDIA's advice for sm_90
 constexpr std::size_t kStagedBytes = LinearLibrary::kBytes - kLibraryBytes;
 constexpr int kThreads = 256;
 constexpr int kTokensOfBlock = 4;
@@ -39,7 +39,7 @@ __global__ void epilogue_kernel(const float* staged, std::int64_t stride, std::i
 
 std::int64_t padded(std::int64_t rows) { return (rows + 63) / 64 * 64; }
 
-/// Whether the library writes `out` itself.
+/// Returns whether the library writes `out` itself.
 bool is_direct(const CudaLinearParams& params) {
   const bool wide = params.out.dtype == DType::kF32;
   if (params.weight.gated || params.spec.activation != Activation::kNone ||
@@ -55,13 +55,13 @@ cudaDataType_t type_of(DType dtype) {
   return dtype == DType::kF16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/// One product as the library sees it: d [tokens, rows] = alpha W in^T + bias + c.
+/// A product as the library computes it: d [tokens, rows] = alpha W in^T + bias + c.
 struct Product {
   const CudaLinearParams* params;
   std::int64_t tokens;
   const float* bias;
   float alpha;
-  const void* c;  ///< or null
+  const void* c;  ///< may be null
   std::int64_t c_stride;
   void* d;
   DType d_dtype;
@@ -85,7 +85,7 @@ Key key_of(const Product& product) {
       static_cast<std::int64_t>(weight.dtype) * 256 + static_cast<std::int64_t>(product.d_dtype)};
 }
 
-/// What describes a product; plain memory, nothing to free.
+/// The library's descriptors of a product; plain memory, nothing to free.
 struct Descriptors {
   Descriptors(const CublasLt& library, const Product& product) {
     const CudaLinearParams& params = *product.params;
@@ -134,10 +134,10 @@ Status status_of_library(cublasStatus_t status) {
 struct LinearLibrary::Impl {
   CublasLt library;
   cublasLtHandle_t handle = nullptr;
-  std::byte* memory = nullptr;       ///< the library's, then staged sums
-  std::map<Key, LibraryPlan> plans;  ///< as many as a program has products of different sizes
+  std::byte* memory = nullptr;       ///< the library's workspace, then staged sums
+  std::map<Key, LibraryPlan> plans;  ///< by size of product
 
-  /// The heuristics' first choice, asked for once.
+  /// Finds the heuristics' first choice, asking once for each size.
   Status find(const Product& product, Descriptors& with, const LibraryPlan*& plan) {
     const auto [at, added] = plans.try_emplace(key_of(product));
     plan = &at->second;
@@ -184,7 +184,7 @@ struct LinearLibrary::Impl {
                     stream);
   }
 
-  /// Multiplies so few rows that their sums can be staged.
+  /// Multiplies a number of rows whose sums fit the staging memory.
   Status run_staged(const CudaLinearParams& params, Stream stream) {
     auto* staged = reinterpret_cast<float*>(memory + kLibraryBytes);
     const std::int64_t stride = padded(params.weight.rows());

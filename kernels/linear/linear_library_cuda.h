@@ -4,8 +4,8 @@
 
 namespace weft::cuda {
 
-/// Loads the library that LinearEngine multiplies with (cuBLASLt), which is no part of the program;
-/// once it is loaded, this is quick. The error says which library or function is missing
+/// Loads cuBLASLt, the library that LinearEngine multiplies with. It is not part of the program.
+/// Later calls are quick. The error says which library or function is missing
 /// (core/io/shared_library.h). Thread-safe.
 [[nodiscard]] Result<void> load_linear_library();
 

@@ -7,11 +7,11 @@
 
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
-/// Writes outputs of a product, whose sums threads have put into shared memory.
+/// Writes a product's outputs from sums that threads have staged in shared memory.
 namespace weft::cuda {
 
-/// Four outputs side by side, which a thread writes for some of the tokens, so that it waits once
-/// for many numbers.
+/// Four neighbouring outputs, which a thread writes for some of the tokens, so that it waits only
+/// once for many numbers.
 ///   kRows          rows of the matrix whose sums are staged
 ///   kTokens        tokens that are staged together at most
 ///   kStride        from a token's sums to the next one's
@@ -21,13 +21,13 @@ namespace weft::cuda {
 template <int kRows, int kTokens, int kStride, int kThreads, int kGateDistance, bool kNorms>
 class FourOutputs {
  public:
-  /// What is added to the outputs of a thread's first tokens.
+  /// The residuals of a thread's first tokens.
   struct Addends {
     static constexpr int kCount = std::clamp(kTokens * kRows / 4 / kThreads, 1, 8);
     float4 of[kCount];
   };
 
-  /// Of the rows from rows * kRows on.
+  /// Prepares the outputs of rows rows * kRows .. + kRows - 1.
   __device__ FourOutputs(const float* staged, bool gated, const LinearEpilogue& epilogue,
                          unsigned rows, int thread)
       : epilogue_(epilogue), gated_(gated) {
@@ -47,19 +47,19 @@ class FourOutputs {
     }
   }
 
-  /// Reads what write() adds to outputs of a matrix that is not gated. While sums are on their way
-  /// this takes no time.
+  /// Reads the residuals that write() adds, for a matrix that is not gated. This takes no extra
+  /// time while sums are in flight.
   [[nodiscard]] __device__ Addends addends_of(int first, int count) const {
     return addends_from(first, token_, count);
   }
 
-  /// Writes the outputs of `count` tokens from `first` on, whose sums are staged. What most models
-  /// have is compiled by itself, so that a thread computes many outputs side by side.
+  /// Writes the outputs of `count` tokens from `first` on, whose sums are staged. The usual
+  /// epilogues are compiled separately, so that a thread computes many outputs in parallel.
   __device__ void write(int first, int count) const {
     write(first, count, gated_ ? Addends{} : addends_of(first, count));
   }
 
-  /// The same with addends_of().
+  /// As above, with residuals that addends_of() has read.
   __device__ void write(int first, int count, const Addends& addends) const {
     if (count_ <= 0) return;
     if (gated_ && is_usual(Activation::kSilu) && epilogue_.residual.data == nullptr) {
@@ -124,7 +124,8 @@ class FourOutputs {
   }
 
   __device__ void write_gated(int first, int count) const {
-    constexpr int kBatch = std::max(Addends::kCount / 2, 1);  // half as many outputs
+    constexpr int kBatch = std::max(Addends::kCount / 2, 1);  // half as many, since each output has
+                                                              // two sums
     LinearSpec spec;
     spec.activation = Activation::kSilu;
     for (int begin = token_; begin < count; begin += kBatch * step_) {
@@ -173,7 +174,7 @@ class FourOutputs {
     store_in(epilogue_.norm_after.out, token,
              {values.x * norm_weight_[0], values.y * norm_weight_[1], values.z * norm_weight_[2],
               values.w * norm_weight_[3]});
-    // Lanes side by side have kSquaredOutputs outputs, which are all there or not at all.
+    // kLanes neighbouring lanes have kSquaredOutputs outputs. Either all of these exist or none.
     constexpr unsigned kLanes = kSquaredOutputs / 4;
     const unsigned together = ((1U << kLanes) - 1) << (threadIdx.x % 32 / kLanes * kLanes);
     float sum =
@@ -208,8 +209,8 @@ class FourOutputs {
 
   const LinearEpilogue& epilogue_;
   bool gated_;
-  int step_;   ///< from one of the thread's tokens to the next
-  int token_;  ///< the thread's first
+  int step_;   ///< distance between two of the thread's tokens
+  int token_;  ///< the thread's first token
   int count_;  ///< outputs that the matrix has here, at most four
   std::int64_t output_;
   const float* sums_;

@@ -7,22 +7,22 @@
 #include "weft/kernels/linear/linear_rounded_tile_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Products of rows and weights that are both codes of FP8. Two warpgroups multiply 64 outputs each
-/// by all tokens of a tile. `wgmma` adds up products of e4m3 with fewer digits than f32 has, so
-/// that the sums of each 128 columns are added to sums in f32 under their scales, as DeepSeek-V3
-/// does (arXiv 2412.19437, section 3.3.2). Up to kMaxCutTokens tokens, units are cut among the
+/// Products in which rows and weights are codes of FP8. Two warpgroups multiply 64 outputs each by
+/// all tokens of a tile. `wgmma` adds up products of e4m3 with fewer digits than f32 has, so that
+/// the sums of each 128 columns are added to sums in f32 under their scales, as DeepSeek-V3 does
+/// (arXiv 2412.19437, section 3.3.2). Up to kMaxCutTokens tokens, units are cut among the
 /// multiprocessors by linear_cut_cuda.cuh; with more, clusters of two blocks take tiles in turn.
 namespace weft::cuda {
 namespace rounded {
 namespace {
 
-/// Tiles of more tokens are not cut: their sums would take longer to be put together than to be
-/// made.
+/// The most tokens of a tile that is cut. With more tokens, adding up the parts of the sums takes
+/// longer than computing them.
 constexpr std::int64_t kMaxCutTokens = kMaxFlatTokens;
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Adds the products of a slot's tokens first .. first + kPass - 1 to `sums`, where `first` is
+/// Adds to `sums` the products of a slot's tokens first .. first + kPass - 1, where `first` is
 /// kPass * pass.
 template <class Sizes>
 __device__ void add_pass(const Shared<Sizes>& shared, unsigned slot, int pass,
@@ -58,7 +58,7 @@ __device__ void add_pass(const Shared<Sizes>& shared, unsigned slot, int pass,
   }
 }
 
-/// Says that the calling warp has read a slot, to all blocks that write to it.
+/// Signals that the calling warp has read a slot, to all blocks that write to the slot.
 template <class Sizes>
 __device__ void release(const Shared<Sizes>& shared, unsigned slot) {
   __syncwarp();
@@ -221,9 +221,10 @@ struct Work {
                            LinearEpilogue(params));
   }
 
-  /// Clusters take tiles side by side, so that the last round of few tiles takes as long as others.
+  /// Starts clusters that take tiles in turn. Chooses the size of a tile by the total time, since a
+  /// last round with few tiles takes as long as the others.
   [[nodiscard]] Status start_whole() const {
-    // What a unit's bytes are, in KB, for a block of such a tile.
+    // The KB of a unit that a block loads, with tiles of 128 and of 256 tokens.
     constexpr std::int64_t kTime128 = 24;
     constexpr std::int64_t kTime256 = 32;
     const std::int64_t pairs = (row_tiles_of(params.weight) + 1) / 2;

@@ -9,7 +9,7 @@ namespace weft::cuda::rounded {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// kCount outputs side by side that a lane writes for some tokens of a tile: a warp has all outputs
+/// kCount neighbouring outputs that a lane writes for some tokens of a tile. A warp has all outputs
 /// of a token.
 template <class Sizes, bool kGated>
 class LaneOutputs {
@@ -28,9 +28,9 @@ class LaneOutputs {
     }
   }
 
-  /// Writes staged tokens, of which the first is `first`.
+  /// Writes staged tokens from token `first` on.
   __device__ void write(int first, int count) const {
-    constexpr int kTogether = Sizes::kStagedTokens / kWarps;  // residuals that are read together
+    constexpr int kTogether = Sizes::kStagedTokens / kWarps;  // residuals that a lane reads at once
     if (count_ <= 0) return;
     float addends[kTogether][kCount];
 #pragma unroll
@@ -38,7 +38,8 @@ class LaneOutputs {
       const int token = warp_ + i * kWarps;
       if (token < count) load_residual(first + token, addends[i]);
     }
-    // Not unrolled: a block comes here a few times, and waits for each instruction to be fetched.
+    // Not unrolled: a block runs this code only a few times, and each instruction would have to be
+    // fetched.
 #pragma unroll 1
     for (int i = 0; i < kTogether && warp_ + i * kWarps < count; ++i) {
       float addend[kCount];
@@ -130,9 +131,9 @@ class LaneOutputs {
   float up_bias_[kCount];
 };
 
-/// The sums of a thread: of each eight tokens two, of rows row() and row() + 8 of its warpgroup.
+/// A thread's sums: in each eight tokens two tokens, of rows row() and row() + 8 of its warpgroup.
 struct SumRows {
-  /// Rows that the copy engine brings lie in another order than in their box (encode_boxes()).
+  /// The copy engine brings rows in another order than in their box (encode_boxes()).
   static __device__ int row() {
     const int in_eight = static_cast<int>(threadIdx.x) % 32 / 4;
     return static_cast<int>(threadIdx.x) % 128 / 32 * 16 + in_eight % 2 * 4 + in_eight / 2;
@@ -141,12 +142,13 @@ struct SumRows {
   static __device__ int token() { return static_cast<int>(threadIdx.x) % 4 * 2; }
 };
 
-/// Writes a tile that is whole: threads stage the sums of some tokens, meet, and write them.
+/// Writes a complete tile: threads stage the sums of some tokens, wait for each other, and write
+/// them.
 template <class Sizes, bool kGated>
 __device__ void write_tile(const Shared<Sizes>& shared, const Product& product,
                            const LinearEpilogue& epilogue, unsigned tile,
                            const float (&sums)[Sizes::kTokens / 2]) {
-  constexpr int kMeeting = 1;  // put_together()'s too
+  constexpr int kMeeting = 1;  // barrier that put_together() uses too
   constexpr int kStride = Sizes::kStagedStride;
   const TilePlace<Sizes> place(product, tile);
   const LaneOutputs<Sizes, kGated> outputs(shared.staged, epilogue, place.rows);

@@ -10,7 +10,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kWarps = 8;  // of a block, each with the columns of one scale
+constexpr int kWarps = 8;  // warps of a block, each with the columns of one scale
 constexpr int kOfLane = static_cast<int>(kRoundedColumns) / 32;
 
 struct RoundParams {
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kWarps * 32) round_rows_kernel(RoundParams par
   for (const float number : numbers) greatest = fmaxf(greatest, fabsf(number));
   greatest = greatest_of_lanes(greatest);
   const float scale = greatest / kGreatestE4m3;
-  // Finite, so that zeros stay zeros beside the smallest numbers.
+  // Finite, so that zeros stay zeros where the greatest number is tiny.
   const float times = greatest > 0 ? fminf(kGreatestE4m3 / greatest, FLT_MAX) : 0.0F;
   *reinterpret_cast<std::uint32_t*>(params.to.codes + row * params.inputs + column) =
       e4m3_of(numbers[0] * times, numbers[1] * times, numbers[2] * times, numbers[3] * times);

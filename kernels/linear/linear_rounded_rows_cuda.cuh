@@ -11,7 +11,7 @@ namespace weft::cuda {
 
 /// Columns under one scale, as DeepSeek-V3's FP8 has them (arXiv 2412.19437, section 3.3.2).
 inline constexpr std::int64_t kRoundedColumns = 128;
-/// Rows are rounded in e4m3, whose greatest number this is.
+/// The greatest number of e4m3, in which rows are rounded.
 inline constexpr float kGreatestE4m3 = 448;
 
 /// Rounded rows in a device's memory.
@@ -22,7 +22,7 @@ struct RoundedRows {
   std::int64_t padded = 0;  ///< rows rounded up, so that tiles of tokens may read all their scales
 };
 
-/// A multiple of all tiles' tokens.
+/// A multiple of every tile's number of tokens.
 inline constexpr std::int64_t kRoundedPadding = 256;
 
 /// Returns where `rows` rows of `inputs` numbers lie in `memory`.

@@ -10,12 +10,13 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 
 /// Shared memory, work and loaders of a thread block of kRounded. A block has tiles of 128 outputs
-/// and kTokens tokens. A unit of a tile is 128 columns: two boxes of weights (code_boxes.h), whose
-/// codes are operands of `wgmma` as they lie, the tokens' codes and the scales of both.
+/// and kTokens tokens. A unit of a tile is 128 columns: two boxes of weights (code_boxes.h), the
+/// tokens' codes, and the scales of both. The boxes' codes are operands of `wgmma` as they lie.
 namespace weft::cuda::rounded {
 
 constexpr int kTileRows = 128;
-constexpr int kBoxRows = kTileRows / 2;  // of a warpgroup; gates and ups come from different rows
+constexpr int kBoxRows = kTileRows / 2;  // rows of a warpgroup; gates and ups come from different
+                                         // rows
 static_assert(kBoxRows == CodeBox::kRows);
 constexpr int kUnitColumns = 128;
 constexpr int kBoxCodes = kBoxRows * kUnitColumns;  // bytes
@@ -29,16 +30,16 @@ constexpr int kWeightThread = kMultipliers;      // loads boxes
 constexpr int kTokenThread = kMultipliers + 32;  // loads tokens
 constexpr int kThreads = kMultipliers + 128;     // whole warpgroups share registers
 constexpr int kSwizzleBytes = 1024;              // alignment of operands
-constexpr int kMaxBlockBytes = 227 << 10;        // that a block can have
+constexpr int kMaxBlockBytes = 227 << 10;        // the most shared memory of a block
 
-/// Blocks of a cluster of two take tiles of the same tokens, whose rows follow one another. Each
-/// brings half of the tokens to both, so that tokens are read half as often from the second-level
+/// The blocks of a cluster of two take tiles of the same tokens and of consecutive rows. Each block
+/// loads half of the tokens to both, so that tokens are read half as often from the second-level
 /// cache.
 template <int kOf, int kOfBlocks>
 struct Layout {
   static constexpr int kTokens = kOf;
-  static constexpr int kBlocks = kOfBlocks;          ///< of a cluster
-  static constexpr int kLoaded = kTokens / kBlocks;  ///< tokens that a block brings
+  static constexpr int kBlocks = kOfBlocks;          ///< blocks of a cluster
+  static constexpr int kLoaded = kTokens / kBlocks;  ///< tokens that a block loads
   static constexpr int kPass = std::min(kOf, 128);   ///< tokens that are multiplied at once
   static constexpr int kTokenBytes = kTokens * kUnitColumns;
   static constexpr int kStageBytes = 2 * kBoxCodes + kTokenBytes;
@@ -64,7 +65,7 @@ struct Product {
   int outputs;
   bool gated;
   unsigned token_tiles;  ///< tiles of the same rows
-  bool whole;            ///< blocks take whole tiles in turn; else the cut says what they have
+  bool whole;            ///< blocks take whole tiles in turn; otherwise the cut decides
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -87,21 +88,21 @@ struct Shared {
 
   __device__ void init_barriers() const {
     for (int slot = 0; slot < Sizes::kDepth; ++slot) {
-      init_barrier(&full[slot], 2);  // both loaders
+      init_barrier(&full[slot], 2);  // both loaders arrive
       init_barrier(&empty[slot], Sizes::kBlocks * kMultipliers / 32);
     }
     publish_barriers();
   }
 
   std::byte* stages;  ///< codes of two boxes, then tokens [kTokens, kUnitColumns]
-  std::byte* scales;  ///< of the rows of two boxes, then of the tokens
+  std::byte* scales;  ///< scales of the rows of two boxes, then of the tokens
   float* staged;      ///< [kStagedTokens, kStagedStride]
-  Barrier* full;      ///< one a slot: it is loaded
-  Barrier* empty;     ///< one a slot: it has been multiplied
+  Barrier* full;      ///< by slot: it is loaded
+  Barrier* empty;     ///< by slot: it has been multiplied
 };
 
-/// A place in the ring. Barriers of empty slots are waited for with the other parity, which lets
-/// the first round through.
+/// A position in the ring. A wait for an empty slot uses the other parity, which lets the first
+/// round through.
 template <class Sizes>
 struct RingPlace {
   __device__ void advance() {
@@ -114,14 +115,14 @@ struct RingPlace {
   unsigned parity = 0;
 };
 
-/// Units of one tile that a block multiplies.
+/// The units of one tile that a block multiplies.
 struct Part {
   unsigned tile;
   unsigned begin;  ///< the first unit in the tile
   unsigned end;
 };
 
-/// The parts of a block, one after the other. Tiles of the same rows follow one another, so blocks
+/// Returns a block's parts, one after the other. Tiles of the same rows are contiguous, so blocks
 /// that run at once share rows and tokens in the second-level cache.
 template <class Sizes>
 class Parts {
@@ -151,8 +152,8 @@ class Parts {
  private:
   static constexpr unsigned kBlocks = Sizes::kBlocks;
 
-  /// Tiles that clusters take together. Of an odd number of rows' tiles the last is alone, and the
-  /// cluster's other block has one of rows that the matrix lacks.
+  /// Returns the number of tiles' clusters. If the number of row tiles is odd, the last cluster has
+  /// one block whose rows are past the matrix's end.
   [[nodiscard]] __device__ unsigned clusters_of(unsigned tiles) const {
     return (tiles / token_tiles_ + kBlocks - 1) / kBlocks * token_tiles_;
   }
@@ -161,11 +162,11 @@ class Parts {
   unsigned tiles_;
   unsigned token_tiles_;
   bool whole_;
-  unsigned at_;  ///< of a cluster of whole tiles, else a unit
+  unsigned at_;  ///< index of a cluster if tiles are whole, otherwise of a unit
   unsigned end_;
 };
 
-/// Where a tile lies.
+/// The position of a tile.
 template <class Sizes>
 struct TilePlace {
   __device__ TilePlace(const Product& product, unsigned tile)
@@ -173,7 +174,7 @@ struct TilePlace {
         first_token(static_cast<int>(tile % product.token_tiles) * Sizes::kTokens),
         tokens(min(product.tokens - first_token, Sizes::kTokens)) {}
 
-  unsigned rows;  ///< number of its kTileRows rows
+  unsigned rows;  ///< index of its block of kTileRows rows
   int first_token;
   int tokens;
 };
@@ -182,7 +183,7 @@ struct TilePlace {
 template <class Sizes>
 __device__ void load_weights(const Shared<Sizes>& shared, const Product& product,
                              const CUtensorMap* map) {
-  // Rows that other tiles of tokens take too stay in the cache.
+  // Other tiles of tokens read these rows too, so the rows stay in the cache.
   const CacheHint hint = product.token_tiles > 1 ? CacheHint::kEvictLast : CacheHint::kEvictFirst;
   const auto boxes = static_cast<unsigned>(product.outputs) / kBoxRows;
   const unsigned units = product.cut.tile_units;

@@ -31,7 +31,7 @@ std::optional<DType> dtype_of(std::string_view name) {
   return encoding->dtype;
 }
 
-/// The row of a way that tables choose, or null.
+/// Returns the row of a way by its name in tables, or null.
 const LinearWayRow* row_of_name(std::string_view name) {
   const auto* found = std::ranges::find_if(
       kLinearWays, [&](const LinearWayRow& row) { return is_tuned(row) && row.name == name; });

@@ -15,50 +15,52 @@
 
 namespace weft::cuda {
 
-/// What a way to multiply is chosen by. `tokens` stands for all numbers of tokens above the next
-/// lower power of two.
+/// The shape of a product, by which a way is chosen. `tokens` stands for all numbers of tokens
+/// above the next lower power of two.
 struct LinearShape {
   DType dtype = DType::kBF16;
-  std::int64_t rows = 0;    ///< of the weight, DeviceMatrix::rows()
+  std::int64_t rows = 0;    ///< rows of the weight, DeviceMatrix::rows()
   std::int64_t inputs = 0;  ///< K
   std::int64_t tokens = 1;  ///< M, a power of two in a table
 
   friend auto operator<=>(const LinearShape&, const LinearShape&) = default;
 };
 
-/// Which way is the fastest for which shape on one kind of GPU: the heuristic dataflow of
-/// FlashDecoding++ (arXiv 2311.01282, section 5), as measured. As text, a line for each shape:
-/// dtype, rows, inputs, tokens, way.
+/// The fastest way for each shape on one kind of GPU, as measured: the heuristic dataflow of
+/// FlashDecoding++ (arXiv 2311.01282, section 5). As text it has a line for each shape: dtype,
+/// rows, inputs, tokens, way.
 ///
 ///     bf16 12288 4096 16 flat
 ///
-/// A line `avoid flat` says that no product is computed in this way.
+/// A line `avoid flat` forbids a way for all products.
 class CudaLinearTable {
  public:
-  /// Takes one line of text. What is wrong with it, or nothing.
+  /// Reads one line of text. Returns an error message, or nothing.
   [[nodiscard]] std::string_view read_line(std::string_view line);
-  /// Its lines, in a fixed order.
+  /// Returns the table as lines, in a fixed order.
   [[nodiscard]] std::string print() const;
 
-  /// For all numbers of tokens of the bucket that `shape.tokens` falls into.
+  /// Sets the way for all numbers of tokens in the bucket of `shape.tokens`.
   void set(LinearShape shape, LinearWay way);
 
   /// Returns the way that was measured to be the fastest, or nothing for a shape that was not
   /// measured. The caller asks whether the way can() do the product.
   [[nodiscard]] std::optional<LinearWay> measured(LinearShape shape) const;
 
-  /// Whether a line says so. kVector cannot be avoided: it computes what no other way can.
+  /// Returns whether a line forbids the way. kVector cannot be avoided: it computes what no other
+  /// way can.
   [[nodiscard]] bool avoids(LinearWay way) const noexcept {
     return avoided_[static_cast<std::size_t>(way)];
   }
 
-  /// Plain arithmetic for f32. 16-bit weights take kFlat as long as whole steps of Llama-2-7B were
-  /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded
-  /// weights take kVector, which decodes what it multiplies, for as many tokens as that was the
-  /// faster on an H100 (docs/performance.md), then kDecoded: blocks cost more to decode than q8_0.
+  /// Returns the way of a shape that was not measured: plain arithmetic for f32. 16-bit weights
+  /// take kFlat up to as many tokens as it made whole steps of Llama-2-7B faster on an H200
+  /// (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded weights take kVector, which
+  /// decodes as it multiplies, up to as many tokens as it was faster on an H100
+  /// (docs/performance.md), then kDecoded. Blocks cost more to decode than q8_0.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
-  /// Returns the way to take where a GPU lacks a default way, or the same.
+  /// Returns the way that replaces a default way on a GPU without it, or the way itself.
   [[nodiscard]] static constexpr LinearWay instead_of(LinearWay way) noexcept {
     return way == LinearWay::kFlat ? LinearWay::kFlatFetched : way;
   }
@@ -75,7 +77,7 @@ class CudaLinearTable {
   std::array<bool, kLinearWays.size()> avoided_{};
 };
 
-/// "vector", "flat", "library", ...: LinearWayRow::name.
+/// Returns LinearWayRow::name: "vector", "flat", "library", ...
 [[nodiscard]] std::string_view to_string(LinearWay way) noexcept;
 
 }  // namespace weft::cuda

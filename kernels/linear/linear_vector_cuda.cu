@@ -9,9 +9,10 @@
 #include "weft/kernels/linear/linear_epilogue_cuda.cuh"
 #include "weft/kernels/linear/linear_ways_cuda.cuh"
 
-/// Each lane of a warp sums a chunk of every 32, then the warp adds its lanes up; that order is the
-/// same for any number of rows and for any tile, so a row's bits are too. A warp takes some weight
-/// rows by some tokens so that each number it loads is used more than once.
+/// Each lane of a warp sums one chunk of every 32, and then the warp adds up its lanes. This order
+/// is the same for any number of rows and any tile, so a row's bits do not depend on them. A warp
+/// multiplies several weight rows by several tokens, so that each number it loads is used more than
+/// once.
 namespace weft::cuda {
 namespace {
 
@@ -27,7 +28,7 @@ struct Product {
   std::int64_t tokens;
 };
 
-// Numbers that a lane takes at once: 16 bytes of weights.
+// Numbers that a lane loads at once: 16 bytes of weights.
 
 __device__ void widen(float4 packed, float (&to)[4]) {
   to[0] = packed.x;
@@ -50,7 +51,7 @@ __device__ void widen(uint4 packed, float (&to)[8]) {
   }
 }
 
-/// What a kind needs to find a weight row's numbers again and again: its index.
+/// Finds the numbers of a weight row by the row's index.
 struct ByIndex {
   using Row = std::int64_t;
   static __device__ Row row(const DeviceMatrix& /*weight*/, std::int64_t index) { return index; }
@@ -85,7 +86,7 @@ struct Narrow : ByIndex {
   }
 };
 
-/// Some multiple of four.
+/// Loads kCount floats, a multiple of four.
 template <int kCount>
 __device__ void load_floats(const float* at, float (&to)[kCount]) {
 #pragma unroll
@@ -97,7 +98,7 @@ __device__ void load_floats(const float* at, float (&to)[kCount]) {
   }
 }
 
-/// Blocks of an encoding.
+/// Weights in blocks of an encoding.
 struct Blocks {
   using Input = float;
   using Row = EncodedRow;
@@ -118,7 +119,7 @@ struct Blocks {
 struct Q8 : ByIndex {
   using Input = float;
   static constexpr int kChunk = 16;
-  static constexpr int kBlock = 32;  // of one scale
+  static constexpr int kBlock = 32;  // inputs under one scale
   static __device__ void load_input(const float* at, float (&to)[kChunk]) { load_floats(at, to); }
   static __device__ float load_weight(const DeviceMatrix& weight, std::int64_t row, std::int64_t k,
                                       float (&to)[kChunk]) {
@@ -138,7 +139,8 @@ __device__ float to_float(float x) { return x; }
 __device__ float to_float(__half x) { return __half2float(x); }
 __device__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
 
-/// What lies beyond the row's `left` numbers may be anything, NaN too; weights are zero there.
+/// Loads inputs, with zeros past the row's `left` numbers. Memory there may hold anything, even
+/// NaN.
 template <class Kind>
 __device__ void load_input(const typename Kind::Input* at, std::int64_t left,
                            float (&to)[Kind::kChunk]) {
@@ -158,7 +160,8 @@ __device__ float warp_sum(float value) {
   return value;
 }
 
-/// Weight row r of a warp whose first output is `output`: of a gated matrix gates and ups by turns.
+/// Returns the index of a warp's weight row r, if its first output is `output`. In a gated matrix
+/// gates and ups alternate.
 template <int kRows>
 __device__ std::int64_t weight_row(const Product& product, std::int64_t output, int r) {
   const std::int64_t row =
@@ -223,7 +226,8 @@ __global__ void __launch_bounds__(kWarps* kLanes)
   float sums[kRows][kTokens] = {};
   multiply<Kind, kRows, kTokens>(product, output, token, lane, sums);
 
-  // Lane t * kRows + r keeps that sum, and an up goes to the lane of its gate.
+  // Lane t * kRows + r keeps the sum of token t and row r. An up then moves to the lane of its
+  // gate.
   float mine = 0;
 #pragma unroll
   for (int t = 0; t < kTokens; ++t) {
@@ -261,7 +265,7 @@ Status start(const CudaLinearParams& params, Stream stream) {
                 stream, product, LinearEpilogue(params));
 }
 
-/// Few tokens want many warps, many tokens much use of what is loaded.
+/// Few tokens need many warps; many tokens need reuse of loaded numbers.
 template <class Kind>
 Status start(const CudaLinearParams& params, Stream stream) {
   if (params.rows == 1) return start<Kind, 2, 1>(params, stream);

@@ -8,10 +8,11 @@
 #include "weft/kernels/linear/linear_cuda.h"
 #include "weft/kernels/linear/linear_ways_cuda.h"
 
-/// The ways to multiply, behind LinearEngine. Parameters are checked, rows > 0.
+/// The functions behind LinearEngine, one for each way to multiply. Parameters have been checked,
+/// and rows > 0.
 namespace weft::cuda {
 
-/// The rows from `first` on, or none of none.
+/// Returns the rows from `first` on; no rows if `rows` has no data.
 inline DeviceRows from_row(DeviceRows rows, std::int64_t first) {
   if (rows.data == nullptr) return rows;
   const std::int64_t bytes = rows.dtype == DType::kF32 ? 4 : 2;
@@ -25,10 +26,10 @@ inline DeviceRows from_row(DeviceRows rows, std::int64_t first) {
 /// cuTensorMapEncodeTiled, which the runtime finds in the driver.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
-/// Bytes of shared memory that kernels can have.
+/// The most shared memory that kernels can have, in bytes.
 struct SharedLimits {
   int of_block = 0;
-  int of_processor = 0;  ///< for all blocks together
+  int of_processor = 0;  ///< for all blocks of a multiprocessor together
 };
 
 struct FlatDevice {
@@ -37,10 +38,10 @@ struct FlatDevice {
   SharedLimits shared;
 };
 
-/// Once for each device, before its first linear_flat().
+/// Called once for each device, before its first linear_flat().
 [[nodiscard]] Status prepare_flat();
 
-/// Whether its tiles have counters.
+/// Returns whether the matrix's tiles have counters.
 [[nodiscard]] bool fits_flat(const DeviceMatrix& weight);
 
 /// kFlat, for sm_90: weights of 16 bits, at most kMaxFlatTokens rows, without input_rows.
@@ -63,7 +64,7 @@ inline constexpr std::int64_t kRoundedRowsBytes = std::int64_t{64} << 20;
 /// Called once for each device, before its first linear_rounded().
 [[nodiscard]] Status prepare_rounded();
 
-/// Returns whether its tiles have counters, and a row fits the memory for rounded rows.
+/// Returns whether the matrix's tiles have counters, and a row fits the memory for rounded rows.
 [[nodiscard]] bool fits_rounded(const DeviceMatrix& weight);
 
 /// kRounded, for sm_90: at most kMaxRoundedTokens rows. `memory` has kRoundedRowsBytes.
@@ -73,7 +74,7 @@ inline constexpr std::int64_t kRoundedRowsBytes = std::int64_t{64} << 20;
 /// Called once for each device, before its first linear_codes_fetched().
 [[nodiscard]] Status prepare_codes_fetched(const FlatDevice& device);
 
-/// kCodesFetched: of matrices as fits_codes() says, at most kMaxFetchedTokens rows, without
+/// kCodesFetched: matrices for which fits_codes() holds, at most kMaxFetchedTokens rows, without
 /// input_rows.
 [[nodiscard]] Status linear_codes_fetched(const CudaLinearParams& params, const FlatDevice& device,
                                           Stream stream);
@@ -81,31 +82,31 @@ inline constexpr std::int64_t kRoundedRowsBytes = std::int64_t{64} << 20;
 /// Called once for each device, before its first linear_flat_fetched().
 [[nodiscard]] Status prepare_flat_fetched(const FlatDevice& device);
 
-/// kFlatFetched: of matrices as fits_flat() says, at most kMaxFlatFetchedTokens rows, without
+/// kFlatFetched: matrices for which fits_flat() holds, at most kMaxFlatFetchedTokens rows, without
 /// input_rows.
 [[nodiscard]] Status linear_flat_fetched(const CudaLinearParams& params, const FlatDevice& device,
                                          Stream stream);
 
-/// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and
-/// what it chose for each size of product: a size that was seen before allocates nothing.
+/// kLibrary: weights of 16 bits, without input_rows. Holds the library's handle and memory, and the
+/// algorithm for each size of product. A product of a known size allocates nothing.
 class LinearLibrary {
  public:
-  static constexpr std::size_t kBytes = std::size_t{96} << 20U;  ///< of the device's memory
+  static constexpr std::size_t kBytes = std::size_t{96} << 20U;  ///< in the device's memory
 
   LinearLibrary();
   ~LinearLibrary();
   LinearLibrary(const LinearLibrary&) = delete;
   LinearLibrary& operator=(const LinearLibrary&) = delete;
 
-  /// Once, before run().
+  /// Called once, before run().
   [[nodiscard]] Status prepare();
 
-  /// Whether the sums of a token fit its memory.
+  /// Returns whether the sums of a token fit its memory.
   [[nodiscard]] static bool fits(const DeviceMatrix& weight);
 
   [[nodiscard]] Status run(const CudaLinearParams& params, Stream stream);
 
-  /// The device's memory of kBytes, which other ways may write between its products.
+  /// kBytes of the device's memory; other ways may write to it between this way's products.
   [[nodiscard]] std::byte* memory() const;
 
  private:
@@ -124,8 +125,8 @@ struct LinearMeans {
                                     Stream stream);
 
 /// The kernels of a way of LinearEngine: prepare() is called once for each device before the first
-/// launch, fits() says whether a matrix is not too large, launch() multiplies. Each such row of
-/// kLinearWays has them; a row without does not compile.
+/// launch, fits() says whether a matrix is not too large, launch() multiplies. Each row of
+/// kLinearWays for LinearEngine has them; a row without them does not compile.
 template <LinearWay kWay>
 struct WayKernels;
 
@@ -194,7 +195,9 @@ struct WayKernels<LinearWay::kCodesFetched> {
 
 template <>
 struct WayKernels<LinearWay::kDecoded> {
-  static Status prepare(LinearMeans& /*means*/) { return Status::kSuccess; }  // kLibrary's does
+  static Status prepare(LinearMeans& /*means*/) {
+    return Status::kSuccess;
+  }  // kLibrary prepares the library
   static bool fits(const DeviceMatrix& weight) {
     return LinearLibrary::fits(decoded_piece(weight));
   }
@@ -203,7 +206,8 @@ struct WayKernels<LinearWay::kDecoded> {
   }
 };
 
-/// `to` [count, stride of from]: row i is row rows[i] of `from`, which has numbers of 16 bits.
+/// Copies row rows[i] of `from` to row i of `to`, which has the stride of `from`. The numbers have
+/// 16 bits.
 [[nodiscard]] Status gather_rows(const DeviceRows& from, const std::int32_t* rows,
                                  std::int64_t count, void* to, Stream stream);
 

@@ -8,9 +8,9 @@
 #include "weft/core/encodings.h"
 #include "weft/kernels/linear/linear_cuda.h"
 
-/// The ways to multiply on a GPU as rows of one table. What launches products, lays weights out,
-/// types buffers, loads and tunes asks these rows; the kernels of each row are WayKernels
-/// (linear_ways_cuda.cuh). Nothing here needs CUDA.
+/// The ways to multiply on a GPU, as rows of one table. Code that launches products, lays out
+/// weights, chooses the types of buffers, loads or tunes reads these rows. WayKernels
+/// (linear_ways_cuda.cuh) are the kernels of each row. Nothing here needs CUDA.
 namespace weft::cuda {
 
 /// Which products a way computes.
@@ -28,7 +28,7 @@ enum class WeightForm : std::uint8_t {
   kFloatBoxes,   ///< boxes of one encoding of FP8
 };
 
-/// The steps that ways have which compute no norms, and the steps of ways which do.
+/// The steps of ways without norms, and the steps of ways with norms.
 inline constexpr EpilogueSteps kUsualSteps{
     .activation = true, .gate = true, .soft_cap = true, .residual = true};
 inline constexpr EpilogueSteps kStepsWithNorms = [] {
@@ -36,7 +36,7 @@ inline constexpr EpilogueSteps kStepsWithNorms = [] {
   steps.norm_before = steps.norm_after = true;
   return steps;
 }();
-/// The steps of ways that compute adapters as well, of up to kMaxAdaptedTokens rows.
+/// The steps of ways that also compute adapters, with up to kMaxAdaptedTokens rows.
 inline constexpr EpilogueSteps kStepsWithAdapters = [] {
   EpilogueSteps steps = kStepsWithNorms;
   steps.adapters = true;
@@ -45,20 +45,20 @@ inline constexpr EpilogueSteps kStepsWithAdapters = [] {
 
 struct LinearWayRow {
   LinearWay way = LinearWay::kVector;
-  std::string_view name;  ///< its name in a tuning table
+  std::string_view name;  ///< the name in a tuning table
   ProductKind product = ProductKind::kMatrix;
   WeightForm form = WeightForm::kAny;
   EpilogueSteps epilogue = kUsualSteps;
   std::int64_t most_rows = INT64_MAX;  ///< M
   std::int64_t most_normed_rows = 0;   ///< M with NormBefore or NormAfter
-  /// M up to which the norm costs less with the product than as a launch of its own
-  /// (docs/performance.md): the squares of more rows take the product longer.
+  /// The most rows M for which computing the norm with the product costs less than a separate
+  /// launch (docs/performance.md). With more rows their squares slow the product down.
   std::int64_t best_normed_rows = 0;
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
   bool needs_decoded = false;     ///< CudaLinearParams::decoded
   bool reads_input_rows = false;  ///< takes input_rows; else LinearEngine gathers the rows
-  /// Rounds rows further than others: a setting chooses it, and no tuning table.
+  /// Rounds rows more than other ways: a setting chooses this way, never a tuning table.
   bool rounds_rows = false;
 };
 
@@ -132,7 +132,7 @@ static_assert(
 static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
               "kVector is taken for products that no other way can compute");
 
-/// Whether a matrix lies as the form says. Its memory is not looked at.
+/// Returns whether a matrix has the form. It does not read the matrix's memory.
 [[nodiscard]] constexpr bool lies_as(WeightForm form, const DeviceMatrix& weight) noexcept {
   const bool is_narrow = weight.dtype == DType::kF16 || weight.dtype == DType::kBF16;
   switch (form) {
@@ -195,9 +195,9 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
   return row.product == ProductKind::kMatrix && !row.rounds_rows;
 }
 
-/// Whether a way multiplies so many rows by a matrix that lies so and computes these steps, on a
-/// GPU with or without sm_90a's instructions. can() also asks the kernels whether the matrix is too
-/// large for them.
+/// Returns whether a way computes these steps and multiplies this many rows by a matrix of this
+/// form, on a GPU with or without sm_90a's instructions. can() also asks the kernels whether the
+/// matrix is too large for them.
 [[nodiscard]] constexpr bool takes(LinearWay way, const DeviceMatrix& weight, std::int64_t rows,
                                    bool has_sm90a, const EpilogueSteps& steps = {}) noexcept {
   const LinearWayRow& row = row_of_way(way);
@@ -205,18 +205,19 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
          computes(way, steps, weight, rows);
 }
 
-/// Whether a product by a way should compute the norms among these steps, rather than leave them to
-/// launches of their own: it can, and is the faster by it.
+/// Returns whether a product by a way should compute the norms among these steps, instead of
+/// separate launches: the way can, and it is faster.
 [[nodiscard]] constexpr bool gains_by_norm(LinearWay way, const EpilogueSteps& steps,
                                            const DeviceMatrix& weight, std::int64_t rows) noexcept {
   return rows <= row_of_way(way).best_normed_rows && computes(way, steps, weight, rows);
 }
 
-/// Rows up to which any way gains by a norm.
+/// The most rows for which any way gains by computing a norm.
 inline constexpr std::int64_t kBestNormedRows =
     std::ranges::max(kLinearWays, {}, &LinearWayRow::best_normed_rows).best_normed_rows;
 
-/// Whether a way computes such products from codes. Only then are their matrices held for it.
+/// Returns whether a way computes such products from codes. Only then are their matrices held for
+/// it.
 [[nodiscard]] constexpr bool has_way_of_codes(ProductKind product) noexcept {
   return std::ranges::any_of(kLinearWays, [&](const LinearWayRow& row) {
     return row.product == product && row.form == WeightForm::kTensorCodes;
@@ -235,14 +236,14 @@ inline constexpr std::int64_t kBestNormedRows =
   return product == ProductKind::kExperts ? LinearWay::kExperts : LinearWay::kVector;
 }
 
-/// Numbers of the largest piece that is decoded at once. It bounds the memory for a head of many
-/// tokens.
+/// Numbers of the largest piece that is decoded at once. It bounds the memory for an output head
+/// with many tokens.
 inline constexpr std::int64_t kDecodedNumbers = std::int64_t{64} << 20;
 
-/// Returns the shape of the pieces in which kDecoded decodes a matrix: so many of its outputs in
-/// bf16, of a gated matrix all. The piece has no memory.
+/// Returns the shape of the pieces in which kDecoded decodes a matrix: some of its outputs in bf16;
+/// a gated matrix is one piece. The piece has no memory.
 [[nodiscard]] constexpr DeviceMatrix decoded_piece(const DeviceMatrix& weight) noexcept {
-  constexpr std::int64_t kOutputs = 64;  // the piece's outputs are a multiple of these
+  constexpr std::int64_t kOutputs = 64;  // a piece has a multiple of this many outputs
   DeviceMatrix piece;
   piece.dtype = DType::kBF16;
   piece.outputs = weight.outputs;

@@ -28,7 +28,8 @@ struct WeightRun {
 ///                    where codes are multiplied (TurnedBlocks)
 ///
 /// The padding of the last panel, and of an odd K, is zero. A panel starts at a cache line. In a
-/// gated weight, panel 2p holds the gate's outputs 16p .. 16p+15 and panel 2p+1 the same of up.
+/// gated weight, panel 2p holds outputs 16p .. 16p+15 of the gate, and panel 2p+1 holds the same
+/// outputs of up.
 struct PackedLayout {
   static constexpr std::int64_t kPanelOutputs = 16;
   static constexpr std::int64_t kBlock = 32;  ///< inputs under one scale of q8_0

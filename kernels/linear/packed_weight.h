@@ -92,7 +92,7 @@ class PackedWeight {
   /// Consecutive panels of one type. Where a gated weight has two runs, the first has the gate's
   /// panels and the second the panels of up.
   struct Run {
-    PackedLayout layout;  ///< of the whole weight, in this type
+    PackedLayout layout;  ///< layout of the whole weight in this type
     std::int64_t first_output = 0;
     std::int64_t first_panel = 0;
     std::int64_t offset = 0;  ///< in bytes

@@ -45,7 +45,8 @@ class Exchange {
                                                   sendable(value.at[2]), sendable(value.at[3])});
   }
 
-  /// Waits for what rank `from` has sent, and empties its place. Any value if a rank is lost.
+  /// Waits for the value that rank `from` has sent, and empties its place. Returns any value if a
+  /// rank is lost.
   __device__ Four receive(std::int32_t from, std::int64_t four) const {
     return take(place(inboxes_.rank, from, four));
   }
@@ -157,7 +158,8 @@ __global__ void __launch_bounds__(kRowThreads) peer_sum_kernel(CudaPeerSumParams
   const Exchange exchange(params.inboxes);
   const auto [row, column] = row_place();
   Four value[1];
-  sum_up(params, exchange, row, [column = column](int /*held*/) { return column; }, value);
+  sum_up(
+      params, exchange, row, [column = column](int /*held*/) { return column; }, value);
   exchange.end();
 }
 
@@ -170,7 +172,8 @@ __global__ void __launch_bounds__(kMostNormThreads)
   wait_for_predecessor();
   const Exchange exchange(params.inboxes);
   Four value[kHeld];
-  sum_up(params, exchange, blockIdx.x, [](int held) { return held_column(held); }, value);
+  sum_up(
+      params, exchange, blockIdx.x, [](int held) { return held_column(held); }, value);
   norm_row(params.norm, blockIdx.x, value, weight);
   exchange.end();
 }

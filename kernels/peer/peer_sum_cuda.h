@@ -20,7 +20,7 @@ inline constexpr std::int32_t kMostPeers = 8;
 struct PeerInboxes {
   std::int32_t ranks = 0;
   std::int32_t rank = 0;
-  std::int64_t numbers = 0;  ///< rows * (width rounded up to 4) that fit
+  std::int64_t numbers = 0;  ///< numbers that fit: rows * (width rounded up to 4)
   float* of_rank[kMostPeers] = {};
   /// [2] in this GPU's memory, initially zeros: the next half, and the blocks that are done.
   std::uint32_t* turn = nullptr;
@@ -38,9 +38,9 @@ inline constexpr int kEmptyInbox = 0xff;  ///< each byte
 /// shots: each rank adds up a share and sends the sums, which is less to send with over two ranks.
 enum class PeerSum : std::uint8_t { kOneShot, kTwoShots };
 
-/// The faster way for so many bytes of each rank. Two ranks send the same bytes either way. More
-/// ranks send less in two shots, but these have a higher latency: among four H200s 128 KB took
-/// 4.6 us in one shot and 4.8 in two, 256 KB 5.9 and 5.2.
+/// Returns the faster way for this many bytes of each rank. Two ranks send the same bytes either
+/// way. More ranks send fewer bytes in two shots, but with a higher latency: among four H200s 128
+/// KB took 4.6 us in one shot and 4.8 in two, 256 KB 5.9 and 5.2.
 [[nodiscard]] constexpr PeerSum sooner_way(std::int32_t ranks, std::int64_t bytes) noexcept {
   constexpr std::int64_t kMostSentAtOnce = std::int64_t{384} << 10U;  // bytes sent by each rank
   return ranks > 2 && bytes * (ranks - 1) > kMostSentAtOnce ? PeerSum::kTwoShots

@@ -52,7 +52,7 @@ struct CudaRotaryParams {
   HeadNorm value_norm{};
   const float* cosines = nullptr;  ///< [positions, R/2]
   const float* sines = nullptr;
-  const std::int32_t* position_ids = nullptr;  ///< [T], of the tables
+  const std::int32_t* position_ids = nullptr;  ///< [T] positions in the tables
   DeviceSpans spans{};
   DeviceKvLayer kv{};  ///< keys null = nothing is written
 };

@@ -7,13 +7,14 @@
 namespace weft::cuda {
 namespace {
 
-// Heads of a block, a warp for each: few, so that even one token is spread over the device.
+// Heads of a block, with a warp for each. They are few, so that even one token is spread over the
+// device.
 constexpr int kWarps = 4;
 // A norm over all heads needs all heads in one block.
 constexpr int kMostWarps = 16;
 
-/// Of a row's heads [begin, end), the section that lies in a kind's heads [first, first + count).
-/// The kinds are queries, keys and values.
+/// Returns the section of a row's heads [begin, end) that lies in one kind's heads [first, first +
+/// count). The kinds are queries, keys and values.
 __device__ Section part_of(int begin, int end, int first, int count) {
   Section section{};
   section.first = max(begin, first);

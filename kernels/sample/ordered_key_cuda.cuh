@@ -2,8 +2,8 @@
 
 namespace weft::cuda {
 
-/// A number and an index packed into an integer that orders as the number does. Of equal numbers
-/// the lower index has the greater key. 0 and ~0 are no keys of an index.
+/// A number and an index, packed into an integer that orders as the number does. Among equal
+/// numbers the lower index has the greater key. No number and index have the key 0 or ~0.
 using Key = unsigned long long;
 
 /// Returns bits that order as the numbers do. -0 counts as 0, as in comparisons.

@@ -151,7 +151,7 @@ class Chooser {
  private:
   [[nodiscard]] __device__ bool is_scribe() const { return team_.leads() && threadIdx.x == 0; }
 
-  /// Whether only the ranks' summaries (ToldPart) are here, instead of logits.
+  /// Whether logits are here only as the ranks' summaries (ToldPart).
   [[nodiscard]] __device__ bool is_told() const { return params_.told.parts != nullptr; }
   [[nodiscard]] __device__ const ToldPart& told_by(int rank) const {
     return params_.told.parts[rank * params_.told.rank_stride + item_.output];
@@ -189,7 +189,7 @@ class Chooser {
         const Key least = selector_.select(by_logit, kept, part, true).least;
         kept.least_logit = max(kept.least_logit, least);
       } else {
-        // Lighter tokens have together less than half of the mass that may be left out.
+        // Tokens that are lighter weigh together less than half of the mass that may be left out.
         const float negligible =
             max(0.5F * (1.0F - settings_.top_p) / static_cast<float>(vocabulary_), 0.0F);
         const WeightOrder by_weight(kept.best, kept.inverse, min(negligible, 1.0F));

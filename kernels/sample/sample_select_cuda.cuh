@@ -209,11 +209,12 @@ class Selector {
     ++path.level;
     collect(
         [&](int id, float logit) { return units(id, logit) > 0 && path.has(order, id, logit); });
-    return select_from_pool(order, units, [&](Units) { return mark; }, above, true, total);
+    return select_from_pool(
+        order, units, [&](Units) { return mark; }, above, true, total);
   }
 
   /// Calls body(place, id, logit) for the tokens that select_best() selected, at most kPool; the
-  /// best has place 0. Threads of the lead block call it, one for each token.
+  /// best has place 0. The first block's threads call it, one for each token.
   template <class Body>
   __device__ void each_selected(const Selected& selected, const Body& body) {
     if (!pooled_) {

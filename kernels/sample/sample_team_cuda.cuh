@@ -5,7 +5,7 @@
 
 namespace weft::cuda {
 
-/// Sums of weights in units of 2^-40, or of tokens.
+/// A sum of weights in units of 2^-40, or a number of tokens.
 using Units = unsigned long long;
 
 __device__ inline Units warp_sum(Units value) {
@@ -25,7 +25,7 @@ struct TeamRoom {
 };
 
 /// The threads that make one choice: a block, or a cluster of blocks, each with a part of the row.
-/// The first block, the lead, does work for few threads. All threads call all functions.
+/// The first block, called the lead, does work for few threads. All threads call all functions.
 template <int kBlocks>
 class Team {
  public:

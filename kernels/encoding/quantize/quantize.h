@@ -13,7 +13,8 @@ struct QuantizeParams {
   DType dtype = DType::kQ8_0;
   const float* from = nullptr;  ///< [blocks * elements of a block], whole blocks side by side
   std::int64_t blocks = 0;
-  /// The weight of each number's squared error, at least 0; null: all the same.
+  /// [blocks * elements of a block] weight of each number's squared error, at least 0; null: all
+  /// equal
   const float* importance = nullptr;
 };
 

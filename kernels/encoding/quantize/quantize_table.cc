@@ -48,7 +48,7 @@ void quantize_iq4_xs(const FitGroup& group, BlockBytes block) {
 /// (Microscaling specification, OCP 1.0, section 6.3).
 void quantize_mxfp4(const FitGroup& group, BlockBytes block) {
   constexpr int kBias = 127;
-  constexpr int kLastOctave = 2;  // of E2M1
+  constexpr int kLastOctave = 2;  // the exponent of E2M1's largest numbers
   const float extreme = std::abs(extreme_of(group.numbers));
   int exponent = 0;
   if (extreme > 0) exponent = std::clamp(std::ilogb(extreme) - kLastOctave + kBias, 0, 254);

@@ -10,7 +10,7 @@ namespace weft {
 /// Numbers that share a scale, and the weight of each number's squared error.
 struct FitGroup {
   std::span<const float> numbers;
-  const float* importance = nullptr;  ///< null: all the same
+  const float* importance = nullptr;  ///< null: all equal
 
   [[nodiscard]] float weight(std::size_t i) const {
     return importance == nullptr ? 1.0F : importance[i];
