@@ -22,7 +22,7 @@ Error unfit(std::string_view what, const std::string& tensor) {
   return {DeviceErrc::kUnfit, std::move(detail)};
 }
 
-/// The tensors that the program computes with.
+/// Returns the names of the tensors that the program computes with.
 std::set<std::string_view> tensors_of(const Program& program) {
   std::set<std::string_view> names;
   for (const MatrixPlan& matrix : program.matrices) {

@@ -24,7 +24,7 @@ class Uses {
       for (const Op& op : list->ops) std::visit(*this, op);
       plain(list->result);
     }
-    plain(program.hidden_states);  // applications read it
+    plain(program.hidden_states);  // applications read the hidden states
   }
 
   [[nodiscard]] std::vector<DType> types() const {
@@ -53,7 +53,7 @@ class Uses {
 
  private:
   struct Use {
-    bool plain = false;  // read or written as f32
+    bool plain = false;  // whether an op reads or writes the buffer as f32
     std::optional<DType> type;
   };
 
@@ -84,7 +84,7 @@ class Uses {
   std::vector<Use> wanted_;
 };
 
-/// encoded_runs(), with q8_0 alone as a run.
+/// Returns encoded_runs(), with one run for a matrix of q8_0 alone.
 std::vector<WeightRun> all_runs(const MatrixPlan& plan) {
   const std::int64_t outputs = plan.gated ? 2 * plan.outputs : plan.outputs;
   if (plan.input_order) return {};
@@ -98,7 +98,7 @@ std::vector<WeightRun> all_runs(const MatrixPlan& plan) {
   return plan.runs;
 }
 
-/// Whether a run's outputs fill boxes that a load can bring.
+/// Whether a run's outputs fill whole boxes, and a box fits a buffer for loading.
 bool can_be_boxed(const MatrixPlan& plan, const WeightRun& run) {
   if (plan.gated && plan.outputs % CodeBox::kRows != 0) return false;
   return fill_boxes(run.dtype, run.outputs, plan.inputs) &&
@@ -106,7 +106,7 @@ bool can_be_boxed(const MatrixPlan& plan, const WeightRun& run) {
              static_cast<std::int64_t>(kLoadBufferBytes);
 }
 
-/// The runs in which products by codes are computed; empty where there are none.
+/// Returns the runs in which products by codes are computed; empty if the matrix has none.
 std::vector<WeightRun> runs_of_codes(const MatrixPlan& plan) {
   std::vector<WeightRun> runs = all_runs(plan);
   if (plan.gated && runs.size() > 1) return {};
@@ -126,7 +126,7 @@ std::vector<WeightRun> encoded_runs(const MatrixPlan& plan) {
 
 DType device_type(const MatrixPlan& plan) noexcept {
   if (const auto runs = encoded_runs(plan); !runs.empty()) return runs.front().dtype;
-  // Kernels read inputs in their own order; columns are put into it when the matrix is loaded.
+  // Kernels read inputs in their own order; loading puts the columns into that order.
   if (plan.input_order) return is_encoded(plan.dtype) ? DType::kBF16 : device_type(plan.dtype);
   if (plan.runs.empty()) return device_type(plan.dtype);
   const bool narrow = std::ranges::all_of(plan.runs, [](const WeightRun& run) {

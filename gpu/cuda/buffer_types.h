@@ -15,19 +15,20 @@ namespace weft::cuda {
 /// says whether the GPU multiplies codes (Properties::multiplies_codes).
 [[nodiscard]] std::vector<DType> buffer_types(const Program& program, bool codes);
 
-/// The type in which a GPU holds a checkpoint's numbers: their own where a kernel reads it.
+/// Returns the type in which a GPU holds a checkpoint's numbers: their own type if a kernel reads
+/// it.
 [[nodiscard]] inline DType device_type(DType dtype) noexcept {
   const bool is_read = is_encoded(dtype) || dtype == DType::kF32 || dtype == DType::kF16;
   return is_read ? dtype : DType::kBF16;
 }
 
-/// The one type of a matrix. A matrix whose parts have several types is f32, or bf16 where its
-/// parts that are not encoded are bf16.
+/// Returns the one type of a matrix. If its parts have several types, the matrix is bf16 if all
+/// parts that are not encoded are bf16, else f32.
 [[nodiscard]] DType device_type(const MatrixPlan& plan) noexcept;
 
-/// The runs of encodings in which a GPU holds a matrix. Empty for a matrix in one plain type (so is
-/// every matrix whose columns have an order of their own) and for a matrix of q8_0 alone, which has
-/// its own layout.
+/// Returns the runs of encodings in which a GPU holds a matrix. Empty for three kinds of matrices:
+/// one plain type, columns in an order of their own (also held in a plain type), and q8_0 alone,
+/// which has its own layout.
 [[nodiscard]] std::vector<WeightRun> encoded_runs(const MatrixPlan& plan);
 
 /// DeviceRows::stride and DeviceMatrix::stride are multiples of this many elements.
@@ -36,9 +37,9 @@ inline constexpr std::int64_t kRowElements = 64;
   return (elements + kRowElements - 1) / kRowElements * kRowElements;
 }
 
-/// The layout of a matrix on a GPU, without its memory. With `codes` the matrix is for products on
-/// a GPU that multiplies codes: if that GPU has a kernel for all of the matrix's runs, the runs are
-/// held for that kernel (EncodedRun::boxed), q8_0 alone too.
+/// Returns the layout of a matrix on a GPU, without its memory. With `codes` the matrix is for
+/// products on a GPU that multiplies codes. If that GPU has a kernel for all runs of the matrix,
+/// the runs are held as this kernel reads them (EncodedRun::boxed), q8_0 alone too.
 [[nodiscard]] DeviceMatrix matrix_of(const MatrixPlan& plan, bool codes = false) noexcept;
 
 }  // namespace weft::cuda

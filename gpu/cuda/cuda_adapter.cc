@@ -24,13 +24,13 @@ std::int64_t adapter_tiles(std::int64_t rank) { return (rank + kAdapterTile - 1)
 
 std::size_t place_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-/// Where the pairs of an adapter lie in a place.
+/// Where an adapter's pairs lie in its part of the device's memory.
 struct PlacePlan {
   std::vector<CudaAdapterPair> pairs;  ///< one for each site
   std::int64_t bytes = 0;
 };
 
-/// `rank_of` gives the rank of an adapter's pair for a site; 0: none.
+/// `rank_of` returns the rank of the adapter's pair for a site; 0: it has no pair.
 template <class RankOf>
 PlacePlan plan_place(const Program& adapted, RankOf rank_of) {
   const auto& sites = adapted.adapter_sites;

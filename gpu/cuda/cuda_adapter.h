@@ -14,34 +14,34 @@
 
 namespace weft::cuda {
 
-/// The bytes of a place for an adapter of the greatest rank (adapter_place_cuda.h). `adapted` is of
-/// attach_adapters().
+/// Returns the bytes of a place for an adapter of the greatest rank (adapter_place_cuda.h).
+/// `adapted` comes from attach_adapters().
 [[nodiscard]] std::int64_t adapter_place_bytes(const Program& adapted);
 
-/// Null, or the reason why a GPU cannot compute an adapted program's adapters.
+/// Returns the reason why a GPU cannot compute an adapted program's adapters, or null.
 [[nodiscard]] const char* refuses_adapters(const Program& adapted);
 
-/// An adapter for one part of a model as a place holds it, in page-locked buffers of
-/// kLoadBufferBytes, which go back to where they came from. Immutable; shared by threads.
+/// An adapter for one part of a model, laid out as in a place. It is held in page-locked buffers of
+/// kLoadBufferBytes, which the destructor gives back. Immutable; shared by threads.
 class CudaAdapter final : public DeviceAdapter {
  public:
-  /// `adapted` is of attach_adapters(), and not needed afterwards; `buffers` outlives the adapter.
-  /// Errors of pairs_at_sites(); kUnfit where refuses_adapters(); kOutOfMemory.
+  /// `adapted` comes from attach_adapters() and may be destroyed afterwards; `buffers` outlives the
+  /// adapter. Errors of pairs_at_sites(); kUnfit if refuses_adapters(); kOutOfMemory.
   [[nodiscard]] static Result<std::shared_ptr<const CudaAdapter>> make(const Adapter& adapter,
                                                                        const Program& adapted,
                                                                        KeptBuffers& buffers);
   ~CudaAdapter() override;
 
-  /// Whether it was made for this part of a model.
+  /// Whether the adapter was made for this part of a model.
   [[nodiscard]] bool is_for(const ProgramPart& part) const noexcept {
     return part_.first_layer == part.first_layer && part_.rank == part.rank;
   }
   [[nodiscard]] std::int64_t bytes() const noexcept override {
     return static_cast<std::int64_t>(memory_.size() * kLoadBufferBytes);
   }
-  /// Of a place that it needs.
+  /// Returns the bytes that the adapter takes in a place.
   [[nodiscard]] std::size_t place_bytes() const noexcept { return bytes_; }
-  /// The whole in order, piece by piece.
+  /// Returns the adapter's bytes in order, piece by piece.
   [[nodiscard]] std::vector<std::span<const std::byte>> pieces() const;
 
  private:

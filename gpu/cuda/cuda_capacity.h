@@ -7,14 +7,14 @@
 
 namespace weft::cuda {
 
-/// The memory that a GPU takes for a program.
+/// Returns the memory that a GPU takes for a program.
 [[nodiscard]] DeviceNeeds cuda_needs(const Program& program, const CapacityWishes& wishes,
                                      const Properties& properties);
 
-/// Free bytes of the GPU's memory. kDriver.
+/// Returns the free bytes of the GPU's memory. kDriver.
 [[nodiscard]] Result<std::int64_t> free_memory(Runtime& runtime);
 
-/// device_capacity() of a GPU.
+/// Returns device_capacity() for a GPU.
 [[nodiscard]] Result<DeviceLimits> cuda_capacity(const Program& program,
                                                  const CapacityWishes& wishes,
                                                  std::int64_t free_bytes,

@@ -21,7 +21,7 @@ DeviceOptions completed(const Program& program, DeviceOptions options) {
 
 struct ArenaBytes {
   std::size_t device = 0;
-  std::size_t host = 0;  // of the KV cache there
+  std::size_t host = 0;  // bytes of the KV cache in host memory
 };
 
 ArenaBytes arena_bytes(const Program& program, const DeviceOptions& options,
@@ -40,7 +40,7 @@ ArenaBytes arena_bytes(const Program& program, DeviceOptions options,
   return arena_bytes(program, options, step_shape_of(program, options, properties));
 }
 
-// Some 20 us: other models' steps on the same GPU come in between.
+// Clearing this much takes some 20 us, so other models' steps on the same GPU can run in between.
 constexpr std::size_t kClearedAtOnce = std::size_t{64} << 20U;
 
 std::byte* bytes_of(void* memory) { return static_cast<std::byte*>(memory); }
@@ -104,7 +104,7 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
   Arena host(kv_memory_.get());
   layout_ = lay_out(*program_, adapted_.get(), options_, shape_, arena,
                     options_.kv_on_host ? host : arena);
-  // Counters and page tables begin with zeros, and padding holds no other program's numbers.
+  // Counters and page tables begin as zeros, and padding must not hold another program's numbers.
   clear(memory_.get(), bytes.device);
   clear(kv_memory_.get(), bytes.host);
   auto loaded = run_in_background([&] {
@@ -125,7 +125,8 @@ Result<void> CudaDevice::take_memory(const LoadProgress& progress) {
 
 Result<PreparedAdapter> CudaDevice::prepare_adapter(const Adapter& adapter) const {
   if (!adapted_) return ModelDevice::prepare_adapter(adapter);
-  // The caller's thread has no device yet; page-locked memory would be taken through the first one.
+  // The caller's thread has no device yet. Without this one, page-locked memory would belong to the
+  // first device.
   try {
     check(*runtime_, runtime_->use(), "choosing the GPU");
   } catch (const Failure& failure) {
@@ -250,7 +251,7 @@ StepView CudaDevice::as_asked(StepView view) const {
   return view;
 }
 
-// The pages that a context of so many tokens needs.
+// Returns the pages that a context of this many tokens needs.
 std::span<const std::int32_t> CudaDevice::first_pages(std::span<const std::int32_t> pages,
                                                       std::int32_t tokens) const {
   const std::int32_t count = (tokens + options_.page_tokens - 1) / options_.page_tokens;
@@ -296,7 +297,7 @@ void CudaDevice::encode_written() {
 
 void CudaDevice::decode(const Step& step) {
   use();
-  // An encoder-only model sees whole sequences, through the encoder's pages.
+  // An encoder-only model reads whole sequences, through the encoder's pages.
   const bool whole = !program_->causal;
   write_step(step, whole);
   for (const std::int32_t row : step.outputs) writer_->add_output(row);
@@ -321,12 +322,12 @@ void CudaDevice::decode(const Step& step) {
   send_stream();
 }
 
-/// Copies f32 rows of a buffer. The host memory is taken at the first call: few pipelines call.
+/// Copies f32 rows of a buffer. The first call allocates the host memory, since few pipelines call.
 Rows CudaDevice::copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
                               std::vector<float>& to) {
   const DeviceRows from = layout_.buffers[static_cast<std::size_t>(buffer)];
-  // A copy to memory that is not page-locked waits for the work before it, and would go on waiting
-  // when another rank is lost.
+  // A copy to memory that is not page-locked waits for earlier work. It would wait for ever after
+  // another rank is lost.
   if (is_rank_) synchronize();
   if (to.empty()) {
     const auto& plan = program_->buffers[static_cast<std::size_t>(buffer)];
@@ -334,7 +335,7 @@ Rows CudaDevice::copy_to_host(BufferId buffer, std::int64_t first, std::int64_t 
     to.resize(static_cast<std::size_t>(most * from.width));
   }
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(float));
-  // Rows without a gap between them are one copy.
+  // Rows without a gap between them need one copy.
   const std::int64_t together = from.stride == from.width ? count : 1;
   for (std::int64_t row = 0; row < count; row += together) {
     check(*runtime_,

@@ -18,12 +18,12 @@
 
 namespace weft::cuda {
 
-/// One model on one NVIDIA GPU. All memory is one arena, taken when it is made (Flover, section
-/// 3.2), and a second arena of page-locked host memory where the KV cache is to lie there
-/// (DeviceOptions::kv_on_host; Inferflow's kv placement); all work is in one stream. decode() and
-/// encode() run a step that brings its own pages, for callers without a pipeline; CudaStepDevice
-/// uses the other functions. A refused call throws Failure. One thread at a time, which becomes the
-/// GPU's. As a rank of its model, the device runs the same steps as all ranks at once.
+/// One model on one NVIDIA GPU. All memory is one arena, allocated at construction (Flover, section
+/// 3.2). With DeviceOptions::kv_on_host the KV cache is in a second arena, of page-locked host
+/// memory (Inferflow's kv placement). All work is in one stream. decode() and encode() run a step
+/// that brings its own pages, for callers without a pipeline; CudaStepDevice uses the other
+/// functions. A refused call throws Failure. One thread at a time, and the GPU becomes that
+/// thread's. If the device is a rank of its model, all ranks run the same steps at once.
 class CudaDevice final : public ModelDevice {
  public:
   /// kOutOfMemory, kDriver; errors of reading the checkpoint's files.
@@ -32,11 +32,12 @@ class CudaDevice final : public ModelDevice {
       std::shared_ptr<const Program> program, const DeviceOptions& options, const Tuning& tuning,
       const LoadProgress& progress = {});
 
-  /// Bytes of GPU memory that a device with `options` takes, weights included.
+  /// Returns the bytes of GPU memory that a device with `options` takes, weights included.
   [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
                                                  const DeviceOptions& options,
                                                  const Properties& properties);
-  /// Bytes of host memory that the KV cache takes; 0 where the cache is in the GPU's memory.
+  /// Returns the bytes of host memory that the KV cache takes; 0 if the cache is in the GPU's
+  /// memory.
   [[nodiscard]] static std::int64_t host_bytes(const Program& program, const DeviceOptions& options,
                                                const Properties& properties);
 
@@ -61,47 +62,47 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
   [[nodiscard]] const CudaStepShape& shape() const noexcept { return shape_; }
   [[nodiscard]] StepWriter& writer() noexcept { return *writer_; }
-  /// Null where there are no places for adapters.
+  /// Returns null if there are no places for adapters.
   [[nodiscard]] AdapterLoads* adapter_loads() noexcept { return adapter_loads_.get(); }
 
-  /// Resolves the tokens of the step that was uploaded last and launches the ops of `list`, which
-  /// is of program(), or those of the same list of the adapted program (StepView::adapts).
+  /// Resolves the tokens of the last uploaded step and launches the ops of `list`, a list of
+  /// program(). If StepView::adapts, it launches the same list of the adapted program.
   void launch(const OpList& list, const StepView& view);
   /// Launches only those ops of a decode step that compute logits.
   void launch_head(const StepView& view);
-  /// Makes the calling thread this GPU's.
+  /// Makes this GPU the calling thread's.
   void use();
   void synchronize();
 
-  /// Makes the device a rank of its model, of which it holds one part. All ranks call join() at
-  /// once, each on its thread. kDriver.
+  /// Makes the device a rank of its model, which holds one part of the model. All ranks call join()
+  /// at once, each on its own thread. kDriver.
   [[nodiscard]] Result<void> join(const CudaRank& place);
-  /// Sets the link to the ranks on the host, where there are some; before join(). kDriver.
+  /// Sets the link to the ranks on the host, if there are any. Call it before join(). kDriver.
   [[nodiscard]] Result<void> meet(HostNeighbours neighbours);
-  /// Returns null where all ranks are GPUs.
+  /// Returns null if all ranks are GPUs.
   [[nodiscard]] const HostNeighbours* host_neighbours() const noexcept;
   [[nodiscard]] bool is_rank() const noexcept { return is_rank_; }
-  /// Ends all work that waits for other ranks, now and later. Owner.
+  /// Ends all work that waits for other ranks, now and later. Owner only.
   void leave() noexcept { runtime_->leave(); }
 
-  /// Later launches use `tuning`; recorded graphs stay as they are. For comparing
-  /// tunings.
+  /// Later launches use `tuning`; recorded graphs do not change. For comparing tunings.
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
   /// Encodes a step whose sequences and tables have been written, and waits for it.
   void encode_written();
 
-  // Exchange the stream of `rows` tokens with ranks on the host; do nothing without such ranks.
-  void receive_stream(const OpList& list, std::int64_t rows);  ///< before the ops are launched
-  void take_stream(const OpList& list, std::int64_t rows);     ///< behind them
-  void send_stream();                                          ///< when they are done
+  // Exchange the stream of `rows` tokens with ranks on the host; without such ranks they do
+  // nothing.
+  void receive_stream(const OpList& list, std::int64_t rows);  ///< call it before launching the ops
+  void take_stream(const OpList& list, std::int64_t rows);     ///< call it after launching the ops
+  void send_stream();                                          ///< call it when the ops are done
 
  private:
   CudaDevice(std::unique_ptr<Runtime> runtime, std::shared_ptr<const Checkpoint> checkpoint,
              std::shared_ptr<const Program> program, const DeviceOptions& options,
              const Tuning& tuning);
 
-  /// What a step launches.
+  /// The program and layout that a step launches.
   struct Forward {
     const Program& program;
     const Layout& layout;
@@ -112,7 +113,7 @@ class CudaDevice final : public ModelDevice {
   [[nodiscard]] std::int32_t place_of(const AdapterId& adapter) const;
   void clear(std::byte* memory, std::size_t bytes);
   void write_step(const Step& step, bool encodes);
-  /// The step as the options say that it is computed.
+  /// Returns the view with the options' settings.
   [[nodiscard]] StepView as_asked(StepView view) const;
   Rows copy_to_host(BufferId buffer, std::int64_t first, std::int64_t count,
                     std::vector<float>& to);
@@ -123,23 +124,23 @@ class CudaDevice final : public ModelDevice {
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::shared_ptr<const Program> program_;
   DeviceOptions options_;
-  std::shared_ptr<const Program> adapted_;  // null where there are no places for adapters
+  std::shared_ptr<const Program> adapted_;  // null if there are no places for adapters
   Tuning tuning_;
   CudaStepShape shape_;
   OwnedMemory memory_;
-  OwnedPinned kv_memory_;  // where the KV cache is in host memory
+  OwnedPinned kv_memory_;  // the KV cache if it is in host memory
   OwnedStream stream_;
   Layout layout_;
-  Layout adapted_layout_;  // of adapted_: layout_ with its own buffers
+  Layout adapted_layout_;  // for adapted_: layout_ with the adapted program's buffers
   std::unique_ptr<StepWriter> writer_;
   std::unique_ptr<AdapterLoads> adapter_loads_;
-  std::vector<AdapterId> adapters_;  // by place, of place_adapter()
+  std::vector<AdapterId> adapters_;  // by place; set by place_adapter()
   std::unique_ptr<HostStream> host_stream_;
   bool is_rank_ = false;
   BufferId result_ = kAbsent;
   std::int64_t result_rows_ = 0;
   std::vector<float> results_;
-  std::vector<float> hidden_states_;  // for callers of hidden_states()
+  std::vector<float> hidden_states_;  // buffer of hidden_states()
 };
 
 }  // namespace weft::cuda

@@ -24,10 +24,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// While it waits for a step, the thread sleeps for this share of the last step's time.
+// While the thread waits for a step, it sleeps for this share of the last step's time.
 constexpr double kAsleep = 0.75;
-constexpr std::chrono::microseconds kWakeUp{150};  // a wake-up comes late by up to this
-// A step that a stopped process has waited for is no measure of the next.
+constexpr std::chrono::microseconds kWakeUp{150};  // the greatest delay of a wake-up
+// A step that was stopped together with its process is no measure for the next step.
 constexpr std::chrono::microseconds kLongestSleep{50'000};
 constexpr std::chrono::milliseconds kLookForErrors{2};
 
@@ -44,11 +44,11 @@ std::byte* raw(void* memory) { return static_cast<std::byte*>(memory); }
 }  // namespace
 
 struct CudaStepDevice::SlotSampler {
-  // Made for the slot's first sequence whose tokens the host chooses, then kept: few slots ever
-  // need one, and with long contexts a sampler for every slot would take gigabytes.
+  // Constructed for the slot's first sequence whose tokens the host chooses, then kept. Few slots
+  // ever need a sampler, and with long contexts one for every slot would take gigabytes.
   std::optional<Sampler> sampler;
   bool on_host = false;
-  bool is_masked = false;  // the device chooses among the tokens that a mask allows
+  bool is_masked = false;  // whether the device chooses among the tokens that a mask allows
 
   [[nodiscard]] bool observes() const noexcept { return on_host || is_masked; }
 };
@@ -105,7 +105,7 @@ Result<void> CudaStepDevice::record() {
   try {
     device_->use();
     connect_tokens();
-    // Encoded sequences differ in length, so such a step is launched op by op.
+    // Encoded sequences differ in length, so their steps are launched op by op.
     const std::int32_t verified = limits_.guesses > 0 ? limits_.step_outputs() : 0;
     if (!whole_) recorded_.record(*device_, limits_.rows, verified);
   } catch (const Failure& failure) {
@@ -152,8 +152,8 @@ void CudaStepDevice::take_told() {
   chosen_ = make_event(runtime);
 }
 
-// NCCL connects a group's ranks in their first exchange, and that call waits for all of them; but a
-// plan's tokens are received only with the next plan. So meaningless tokens are exchanged first.
+// NCCL connects a group's ranks in their first exchange, which waits for all of them. A plan's
+// tokens are received only with the next plan. So the ranks exchange meaningless tokens first.
 void CudaStepDevice::connect_tokens() {
   Runtime& runtime = device_->runtime();
   if (told_) {
@@ -179,7 +179,7 @@ void CudaStepDevice::run(const Plan& plan, StepResult& result) {
   if (host != nullptr) result.took = Clock::now() - began - (host->link->waited() - waited);
 }
 
-// A context that has failed once answers every call with its error.
+// A context that has failed once answers every later call with its error.
 void CudaStepDevice::give_up(const Failure& failure) {
   // The other ranks of the step wait for results that this rank will not give.
   if (device_->is_rank()) throw ActorFailure(ExitKind::kDeviceLost, failure.what());
@@ -191,7 +191,7 @@ void CudaStepDevice::give_up(const Failure& failure) {
 
 void CudaStepDevice::run_step(const Plan& plan, StepResult& result) {
   device_->use();
-  mask_workers_.take_back_all();  // of a step that failed
+  mask_workers_.take_back_all();  // workers of a step that failed
   if (swapper_) swapper_->begin(device_->stream());
   if (hears_tokens_) hear_tokens();
   change_rows(plan);
@@ -229,7 +229,7 @@ void CudaStepDevice::hear_tokens() {
   }
 }
 
-// A copy is used again by the plan that relies on its tokens.
+// A copy is reused only by a plan that relies on the copy's tokens.
 void CudaStepDevice::tell_tokens() {
   Runtime& runtime = device_->runtime();
   const auto copies = static_cast<std::uint64_t>(limits_.stages) + 1;
@@ -252,7 +252,7 @@ void CudaStepDevice::change_rows(const Plan& plan) {
   reader_.change_rows(plan);
   writer.begin();
   for (const PlanStart& one : plan.starts) start(plan, one);
-  // One write a table: the device does several in no order.
+  // One write for each table, because the device does several writes in no fixed order.
   for (const SlotTable& table : reader_.tables()) {
     writer.write_table(device_->shape().self_table(table.slot), table.first, table.pages);
   }
@@ -279,8 +279,8 @@ void CudaStepDevice::load_adapters(const Plan& plan) {
   if (plan.entries.empty()) loads->finish();
 }
 
-/// Returns the place of a slot's adapter, which is there when the next step begins; -1: it has
-/// none.
+/// Returns the place of a slot's adapter, or -1 if the slot has none. The adapter is there when the
+/// next step begins.
 std::int32_t CudaStepDevice::use_adapter(const SlotState& slot) {
   const AdapterId& adapter = slot.traits.kv.adapter;
   if (!adapter) return -1;
@@ -370,7 +370,7 @@ void CudaStepDevice::encode(const Plan& plan) {
 
 void CudaStepDevice::write_entries(const Plan& plan) {
   StepWriter& writer = device_->writer();
-  if (whole_) device_->synchronize();  // page tables are written to memory that was just read
+  if (whole_) device_->synchronize();  // page tables are written to memory that the last step reads
   if (whole_ || !plan.encodes.empty()) writer.begin();
   for (const SlotTokens& tokens : reader_.read_entries(plan)) {
     const SlotState& slot = reader_.slot(tokens.slot);
@@ -378,7 +378,8 @@ void CudaStepDevice::write_entries(const Plan& plan) {
     if (!tokens.guesses.empty() && (own.is_masked || settings_[tokens.slot].counts)) {
       refuse_guesses(tokens.slot);
     }
-    // The device has the last token where it made one choice for the slot, or another GPU sent it.
+    // The device knows the last token if it made exactly one choice for the slot, or if another GPU
+    // sent the token.
     const bool is_known_here =
         own.on_host || limits_.guesses > 0 || (hears_tokens_ && host_tokens_);
     const std::span<const TokenId> ids = is_known_here ? reader_.known_ids(tokens) : tokens.ids;
@@ -402,7 +403,7 @@ void CudaStepDevice::write_entries(const Plan& plan) {
 }
 
 void CudaStepDevice::write_choices(const Plan& plan) {
-  // Forks are prepared before the choices, which may be of rows that begin with a fork.
+  // Forks are prepared before the choices, because a choice may be for a row that a fork begins.
   for (const PlanFork& one : plan.forks) {
     const SlotSampler& from = samplers_[at(reader_.slot_of(one.from))];
     SlotSampler& to = samplers_[at(reader_.slot_of(one.to))];
@@ -427,7 +428,7 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   StepWriter& writer = device_->writer();
   const OpList& decode = device_->program().decode;
   Runtime& runtime = device_->runtime();
-  // All ranks that share the head decide the same.
+  // All ranks that share the head decide alike.
   tells_ = device_->layout().told.can_tell() &&
            std::ranges::find(reader_.needs(), LogitNeeds::kAll) == reader_.needs().end();
   if (plan.entries.empty()) {
@@ -450,7 +451,7 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
     return recorded;
   }
   const std::int64_t rows = recorded_.bucket(writer.tokens(), limits_.step_tokens);
-  // In buckets too: a product of a size that the library has not seen asks it for its heuristics.
+  // Outputs are rounded up to buckets too: cuBLASLt asks its heuristics for each new size.
   const std::int64_t outputs = output_bucket();
   writer.upload(device_->stream(), rows, outputs, whole_);
   device_->receive_stream(decode, writer.tokens());
@@ -463,7 +464,8 @@ RecordedSteps::Step* CudaStepDevice::forward(const Plan& plan) {
   return nullptr;
 }
 
-/// The outputs of a step that is launched op by op. Only guesses give it more than rows.
+/// Returns the outputs of a step that is launched op by op. Only guesses can make outputs exceed
+/// rows.
 std::int64_t CudaStepDevice::output_bucket() {
   const std::int64_t outputs = device_->writer().outputs();
   if (outputs == 0) return 0;
@@ -517,7 +519,7 @@ void CudaStepDevice::prepare_masks() {
   }
 }
 
-// Copies masks while the device computes; the device waits for masks that take longer.
+// Copies masks while the device computes. The device waits for masks that take longer.
 void CudaStepDevice::bring_masks() {
   std::int32_t masks = 0;
   for (const SlotChoice& choice : reader_.choices()) {
@@ -604,13 +606,15 @@ void CudaStepDevice::tell(StepResult& result) {
   if (host_tokens_) host_tokens_->tell(reader_, result);
 }
 
-/// Tells what the device has chosen by item `item` of choice `index`, and returns the token.
+/// Passes on the token that the device has chosen by item `item` of choice `index`, and returns it.
 TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t item, StepResult& result) {
   const SampleChoice& choice = choices_[item];
   const std::span<TokenLogprob> top = reader_.tell(
       result, index, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
   std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
-                 [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
+                 [](const DeviceTop& one) {
+                   return TokenLogprob{one.token, one.logprob};
+                 });
   return choice.token;
 }
 

@@ -23,44 +23,48 @@
 
 namespace weft::cuda {
 
-/// A GPU as a device of the pipeline. A row's state lies in a slot of the device's memory
+/// A GPU as a device of the pipeline. A row's state is in a slot of the device's memory
 /// (PlanReader), so a shuffle moves only slot numbers (KV in slabs moves in one batched copy).
 ///
-/// A step goes through one stream: changed tables, copies and beginnings; then the forward pass,
-/// recorded as one graph for each bucket of rows where all rows decode; then the choices, which the
-/// device writes into the host's memory before it raises the step's flag. Chosen tokens stay on the
-/// device for the next step. The host chooses for rows with a strategy that the device lacks. For
-/// rows with a constraint the device chooses among the tokens that their masks allow; the host
-/// makes masks while the device computes (MaskWorkers) and uploads them before the choice.
+/// A step goes through one stream: first changed tables, copies and beginnings of sequences, then
+/// the forward pass, then the choices. The forward pass is recorded as one graph for each bucket of
+/// rows if all rows decode. The device writes the choices into the host's memory and then raises
+/// the step's flag. Chosen tokens stay on the device for the next step. The host chooses for rows
+/// whose strategies the device lacks. For rows with a constraint the device chooses among the
+/// tokens that their masks allow. The host makes the masks while the device computes (MaskWorkers)
+/// and uploads them before the choice.
 ///
-/// Where ranks share the head a step has two forms, both recorded for each bucket. Either all
-/// logits go to the rank that chooses, or only ToldPart's numbers about them. Each rank sees the
-/// form in the plan: it is the second where that is enough for all rows (LogitNeeds).
+/// Where ranks share the head, a step has two forms, both recorded for each bucket. In the first
+/// form all logits go to the rank that chooses; in the second only summaries of the logits
+/// (ToldPart). Each rank derives the form from the plan: the second, if that is enough for all rows
+/// (LogitNeeds).
 ///
-/// Guesses are verified by choosing as without them (HostStepDevice says why that is exact). An
-/// entry with guesses has a row of logits and a choice behind its last token and behind each guess,
-/// all made at once, each by its position's random number. run() then takes as many choices as
-/// guesses were right, and the next one. It knows the tokens of one step before it writes the next,
-/// so where guesses are made the host feeds each slot's last token: on the device the choices of a
-/// slot overwrite one another. A wrong guess leaves keys and values behind the end of its sequence,
-/// which the next step overwrites. Choices that depend on guesses before them (constraints,
-/// penalties) have none (DeviceLimits::chooses_at_once). Choices made by the host are made one
-/// after the other. Only a whole model on one GPU has guesses.
+/// Guesses are verified by choosing as without guesses (HostStepDevice explains why that is exact).
+/// An entry with guesses has a row of logits and a choice after its last token and after each
+/// guess. All choices are made at once, each with its position's random number. run() then takes
+/// one choice for each right guess, and one more. With guesses, run() knows the tokens of a step
+/// before it writes the next step. The host then feeds each slot's last token, because the choices
+/// of a slot overwrite one another on the device. A wrong guess leaves keys and values past the end
+/// of its sequence, and the next step overwrites them. There are no guesses if a choice depends on
+/// earlier guesses (constraints, penalties; DeviceLimits::chooses_at_once). The host makes its
+/// choices one after the other. Only a whole model on one GPU has guesses.
 ///
-/// run() waits for its step: asleep for most of what the last such step took, then awake.
+/// run() waits for its step: first asleep, for most of the time that the last such step took, then
+/// awake.
 ///
-/// A rank takes tokens that another GPU chose from that GPU's memory, where embeddings read them,
-/// without the host. The host carries only what goes to or from ranks on the host (HostStream). A
-/// rank sends tokens that it chose from a copy and on a stream of their own: the receivers may be
-/// behind, and no step waits for them.
+/// A rank takes tokens that another GPU chose directly from that GPU's memory to where embeddings
+/// read them, without the host. The host carries only numbers that go to or come from ranks on the
+/// host (HostStream). A rank sends the tokens that it chose from a copy and on a separate stream,
+/// so that no step waits for receivers that are behind.
 class CudaStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). Records the graphs. kDriver, kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<CudaStepDevice>> make(
       std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
       std::vector<TokenId> end_tokens);
-  /// The first half of make(), for ranks: all take their memory, then all CudaDevice::join(), then
-  /// all record(). No rank may ask for memory while another's work waits for it.
+  /// The first half of make(), for ranks. All ranks allocate their memory, then all call
+  /// CudaDevice::join(), then all record(). No rank may allocate while another rank's work waits
+  /// for it.
   [[nodiscard]] static Result<std::unique_ptr<CudaStepDevice>> prepare(
       std::unique_ptr<CudaDevice> device, const DeviceLimits& limits,
       std::vector<TokenId> end_tokens);
@@ -75,15 +79,16 @@ class CudaStepDevice final : public StepDevice {
   [[nodiscard]] Result<std::shared_ptr<const DeviceAdapter>> prepare_adapter(
       const Adapter& adapter) const override;
 
-  /// The device's pages as PageFiles sees them; `runtime` is a second runtime of the same GPU.
+  /// Returns the device's pages for PageFiles. `runtime` is a second runtime of the same GPU.
   /// Errors of CudaPageMemory::make().
   [[nodiscard]] Result<std::unique_ptr<PageMemory>> page_memory(
       std::unique_ptr<Runtime> runtime) const;
-  /// Keeps pages in these files, which are of its page_memory(), from now on.
+  /// Keeps pages in these files from now on. The files were opened with this device's
+  /// page_memory().
   void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
 
-  /// Guesses by this drafter from now on, at most limits().guesses tokens of a row. Without one it
-  /// makes no guesses.
+  /// Uses this drafter from now on, for at most limits().guesses tokens of a row. Without a drafter
+  /// the device makes no guesses.
   void use(std::unique_ptr<Drafter> drafter) { reader_.use(std::move(drafter)); }
 
   /// For measuring parts of a step.
@@ -129,34 +134,35 @@ class CudaStepDevice final : public StepDevice {
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
   const bool samples_;
-  const bool whole_;  // an encoder alone: each entry is a whole sequence, in the encoder's pages
-  const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
-  std::uint64_t plans_ = 0;  // that were run, and of how many of them the tokens are known
+  // Whether the model is an encoder alone: each entry is a whole sequence, in the encoder's pages.
+  const bool whole_;
+  const bool hears_tokens_;  // whether another rank chooses the tokens that this rank is fed
+  std::uint64_t plans_ = 0;  // plans that were run; next: plans whose tokens are known
   std::uint64_t heard_ = 0;
   PlanReader reader_;
   std::vector<SlotSampler> samplers_;  // by slot
-  MaskWorkers mask_workers_;           // has samplers on loan while a step computes
+  MaskWorkers mask_workers_;           // borrows samplers while a step computes
   OwnedPinned pinned_;
-  // In pinned_.
+  // Points into pinned_.
   std::uint64_t* flag_ = nullptr;
   SampleChoice* choices_ = nullptr;     // [CudaStepShape::choices]
   SampleSettings* settings_ = nullptr;  // [rows], by slot
   SampleLists* lists_ = nullptr;        // [rows], by slot
-  // On a rank that chooses tokens.
+  // Only on a rank that chooses tokens.
   std::optional<HostLogits> host_logits_;
   std::optional<MaskUpload> masks_;
-  bool tells_ = false;  // of this step's logits, which are not brought then
-  // Exchanges chosen tokens with ranks on the host; empty where GPUs exchange them.
+  bool tells_ = false;  // whether this step sends summaries of logits (ToldPart) instead of logits
+  // Exchanges chosen tokens with ranks on the host; empty if GPUs exchange them.
   std::optional<RankTokens> host_tokens_;
-  // On a rank that sends its chosen tokens: copies of the last tokens, [stages + 1][rows].
+  // Only on a rank that sends its chosen tokens: copies of the last tokens, [stages + 1][rows].
   OwnedMemory told_;
   OwnedStream telling_;
   OwnedEvent chosen_;
-  std::optional<PageSwapper> swapper_;  // where there are places in host memory
+  std::optional<PageSwapper> swapper_;  // null if there are no places for pages in host memory
   std::shared_ptr<PageFiles> files_;
   RecordedSteps recorded_;
   SamplerScratch scratch_;
-  std::vector<PageCopy> copies_;  // of one call of copy_pages()
+  std::vector<PageCopy> copies_;  // copies of one call of copy_pages()
 };
 
 }  // namespace weft::cuda

@@ -22,7 +22,7 @@ std::size_t bytes(DType dtype, std::int64_t elements) {
   return size(bytes_of(dtype, elements).value());
 }
 
-/// Lays one model out.
+/// Computes the layout of one model.
 class Layouter {
  public:
   Layouter(const Program& program, const Program* adapted, const DeviceOptions& options,
@@ -72,7 +72,7 @@ class Layouter {
     layout_.weight_bytes = arena_.used() - before;
   }
 
-  /// By MatrixId.
+  /// Returns the kind of products of each matrix, by MatrixId.
   [[nodiscard]] std::vector<ProductKind> products_of_matrices() const {
     std::vector<ProductKind> products(program_.matrices.size(), ProductKind::kMatrix);
     for (const OpList* list : {&program_.encode, &program_.decode}) {
@@ -127,12 +127,12 @@ class Layouter {
   }
 
   void buffers() {
-    // Both programs have their buffers in the same memory: in the places of the adapted one.
+    // Both programs have their buffers in the same memory, in the places of the adapted program.
     std::vector<BufferPlan> plans = program_.buffers;
     OpList encode = program_.encode;
     OpList decode = program_.decode;
     if (adapted_ == nullptr) {
-      // Placed anew: rows of a device begin further apart than the host's.
+      // Placed again: a device pads its rows to longer strides than the host.
       plan_buffers(encode, plans, kRowElements);
       plan_buffers(decode, plans, kRowElements);
     } else {
@@ -147,7 +147,7 @@ class Layouter {
     if (adapted_ != nullptr) layout_.adapters.buffers = rows_of(*adapted_, plans, tokens, outputs);
   }
 
-  /// A program's buffers in the places of `plans`.
+  /// Returns a program's buffers in the places of `plans`.
   [[nodiscard]] std::vector<DeviceRows> rows_of(const Program& program,
                                                 const std::vector<BufferPlan>& plans, float* tokens,
                                                 float* outputs) const {
@@ -217,7 +217,7 @@ class Layouter {
       told(*gather);
       if (gather->out == kAbsent) continue;
       for (const Extent& columns : gather->columns) {
-        const bool own = layout_.gathered.empty();  // the first rank's
+        const bool own = layout_.gathered.empty();  // the first rank's own columns
         layout_.gathered.push_back(
             own ? DeviceRows{} : take_rows(DType::kF32, columns.count, shape_.outputs, arena_));
       }

@@ -20,7 +20,7 @@ bool is_plain_rms(const NormOp& op) {
          op.scale == 1 && op.sum_scale == 1;
 }
 
-/// Whether an op, or who gets the results, reads a buffer before one of these ops writes it.
+/// Whether an op, or the program's caller, reads a buffer before one of these ops writes it.
 bool is_read(const Program& program, BufferId id, std::span<const Op> ops) {
   for (const Op& op : ops) {
     bool reads = false;

@@ -159,8 +159,8 @@ class Launcher {
   }
   void operator()(const SendOp& op) const { run(CudaSendParams{rows_of(op), read(op.in)}, "send"); }
 
-  /// Launches the first of some ops, and those behind it that are computed with it. Returns how
-  /// many these are.
+  /// Launches the first op, together with the following ops that are computed with it. Returns the
+  /// number of these ops.
   [[nodiscard]] std::size_t launch_first(std::span<const Op> ops) const {
     if (const auto found = products_around_norm(program_, ops); found && products_and_norm(*found))
       return found->ops();
@@ -183,7 +183,7 @@ class Launcher {
   }
 
  private:
-  /// Launches two products that compute the norm between them. Returns whether their ways can.
+  /// Launches two products that compute the norm between them. Returns false if their ways cannot.
   [[nodiscard]] bool products_and_norm(const NormedProducts& of) const {
     if (step_.rows > kBestNormedRows) return false;
     const NormOp& norm = *of.norm;
@@ -214,7 +214,7 @@ class Launcher {
     return steps;
   }
 
-  /// Whether a product of an adapted program computes by itself what adapters add.
+  /// Whether a product of an adapted program computes the adapters' part in its own launch.
   [[nodiscard]] bool adapts_inside(const WholeProduct& product) const {
     if (product.expand == nullptr || gathers_rows(program_, product.op)) return false;
     const std::span<const AdapterRun> runs = runs_of(*product.expand);
@@ -245,7 +245,7 @@ class Launcher {
     run(params, "linear");
   }
 
-  /// Returns whether the two have the same rows, and some.
+  /// Launches a sum and its norm as one. Returns false if they differ in rows or have none.
   [[nodiscard]] bool sum_and_norm(std::span<const Op> ops) const {
     const auto& sum = std::get<AllReduceOp>(ops[0]);
     const CudaNormParams params = norm(std::get<NormOp>(ops[1]));
@@ -265,7 +265,8 @@ class Launcher {
     run(params, "attention");
   }
 
-  /// The parameters of a product of some rows, whose input is in the type that its way takes.
+  /// Returns the parameters of a product of some rows, with the input in the type that the
+  /// product's way takes.
   [[nodiscard]] CudaLinearParams linear(const LinearOp& op, const NormBefore& norm_before,
                                         const NormAfter& norm_after) const {
     CudaLinearParams params;
@@ -361,20 +362,22 @@ class Launcher {
     return params;
   }
 
-  /// A gated matrix as one that is not: its gates and ups are outputs, as they lie in memory.
+  /// Returns a gated matrix as a matrix that is not gated: its outputs are gates and ups, as in
+  /// memory.
   [[nodiscard]] static DeviceMatrix gate_apart(DeviceMatrix weight) {
     weight.outputs = alternates(weight) ? weight.rows() : 2 * weight.outputs;
     weight.gated = false;
     return weight;
   }
 
-  /// Whether the gates and ups of a gated product alternate in its results (DeviceMatrix).
+  /// Whether the gates and ups of a gated product alternate in the result (DeviceMatrix).
   [[nodiscard]] static bool alternates(const DeviceMatrix& weight) {
     return weight.gated && !weight.keeps_blocks();
   }
 
-  /// Launches a gated product that adapters change, from their second half to the activation, which
-  /// adds the product's bias: only there gates stand apart from ups for both.
+  /// Launches a gated product with adapters, from their second half to the activation. The
+  /// activation adds the product's bias, since only there gates and ups are separate both in the
+  /// product and in the adapters' part.
   void products_apart(const AdapterExpandOp& first, const LinearOp& product,
                       const ActivateOp& last) const {
     const DeviceMatrix& weight = layout_.matrices[static_cast<std::size_t>(product.weight)];
@@ -383,7 +386,7 @@ class Launcher {
     activate(last, {vector(product.bias), alternates(weight)});
   }
 
-  /// `gates` as in CudaAdapterExpandParams.
+  /// `gates` is CudaAdapterExpandParams::gates.
   void expand(const AdapterExpandOp& op, std::int64_t gates) const {
     CudaAdapterExpandParams params;
     params.rows = rows_of(op);
@@ -407,7 +410,7 @@ class Launcher {
         .subspan(static_cast<std::size_t>(op.runs.first), static_cast<std::size_t>(op.runs.count));
   }
 
-  /// The operands of an activation that its op does not state.
+  /// Operands of an activation that its op does not contain.
   struct GatesApart {
     const float* bias = nullptr;
     bool alternate = false;
@@ -459,19 +462,17 @@ class Launcher {
     check(runtime_, runtime_.run(params, stream_), name);
   }
 
-  /// The rows that a kernel reads; none where the operand is absent.
+  /// Returns the rows that a kernel reads; no rows if the operand is absent.
   template <OperandSpec kSpec>
   [[nodiscard]] DeviceRows read(const BufferOperand<kSpec>& operand) const
-    requires(!kSpec.writes())
-  {
+      requires(!kSpec.writes()) {
     return buffer(operand);
   }
 
-  /// The rows that a kernel writes, or reads and writes; none where the operand is absent.
+  /// Returns the rows that a kernel writes, or reads and writes; no rows if the operand is absent.
   template <OperandSpec kSpec>
   [[nodiscard]] DeviceRows written(const BufferOperand<kSpec>& operand) const
-    requires(kSpec.writes())
-  {
+      requires(kSpec.writes()) {
     return buffer(operand);
   }
 
@@ -489,8 +490,8 @@ class Launcher {
     return plan.rows == RowKind::kOutputs ? step_.outputs : step_.rows * plan.rows_per_token;
   }
 
-  /// The input of a product: the buffer itself, or its rows in the type that the product wants,
-  /// gathered where `rows_of` says so.
+  /// Returns the input of a product: the buffer itself, or its rows converted to the product's
+  /// type, gathered if `rows_of` is given.
   template <OperandSpec kSpec>
   [[nodiscard]] DeviceRows input(const BufferOperand<kSpec>& operand, DType wanted,
                                  std::int64_t rows, const std::int32_t* rows_of) const {
@@ -520,7 +521,7 @@ class Launcher {
   const Tuning& tuning_;
   const StepView& step_;
   Stream stream_;
-  mutable std::int32_t slices_ = 1;  // of the adapters' first half that was launched last
+  mutable std::int32_t slices_ = 1;  // slices of the adapters' last launched first half
 };
 
 }  // namespace

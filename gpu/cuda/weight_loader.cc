@@ -20,10 +20,10 @@ namespace {
 
 // One buffer is written, one is copied, and one is in between.
 constexpr std::size_t kBuffers = 3;
-// Pieces that one thread copies at a time: far more than a page, far less than its share.
+// Bytes that one thread copies at a time: far more than a page, far less than its share.
 constexpr std::int64_t kGrainBytes = std::int64_t{64} << 10U;
 
-/// Fills `out` with the boxes of outputs from `first` on.
+/// Fills `out` with the boxes of the outputs from `first` on.
 Result<void> write_boxes(const MatrixPlan& plan, DType dtype, std::int64_t first,
                          std::span<std::byte> out) {
   const auto boxes = static_cast<std::size_t>(boxed_bytes(dtype, CodeBox::kRows, plan.inputs));
@@ -46,7 +46,7 @@ WeightLoader::WeightLoader(Runtime& runtime, ThreadTeam& team)
   }
 }
 
-// No copy may read a buffer that is gone.
+// No copy may read a buffer that is freed.
 WeightLoader::~WeightLoader() { static_cast<void>(runtime_.synchronize(stream_.get())); }
 
 Result<void> WeightLoader::bring(std::byte* to, std::size_t bytes, std::size_t grain,
@@ -82,7 +82,7 @@ void WeightLoader::bring_copy(std::byte* to, std::span<const std::byte> bytes) {
                 static_cast<std::size_t>(end - begin));
     return {};
   };
-  static_cast<void>(bring(to, bytes.size(), 1, write));  // what is in memory can be read
+  static_cast<void>(bring(to, bytes.size(), 1, write));  // reading from memory cannot fail
 }
 
 Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTable& to) {
@@ -102,7 +102,7 @@ Result<void> WeightLoader::table(const CheckpointTensor& tensor, const DeviceTab
 Result<void> WeightLoader::blocks(const MatrixPlan& plan, const DeviceMatrix& matrix) {
   for (int i = 0; i < matrix.run_count; ++i) {
     const EncodedRun& run = matrix.runs[i];
-    // Memory holds the blocks of one output after another or, boxed, of kRows outputs together.
+    // Memory holds the blocks of one output after another; boxed, of kRows outputs together.
     const std::int64_t rows = run.boxed ? CodeBox::kRows : 1;
     const std::int64_t grain = matrix.inputs / run.block_elements * run.block_bytes;
     const auto write = [&](std::span<std::byte> out, std::size_t at, Share share) -> Result<void> {

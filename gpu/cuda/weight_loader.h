@@ -17,22 +17,22 @@ class ThreadTeam;
 
 namespace weft::cuda {
 
-/// Brings a model's weights from its files into the device's memory. All threads of a team read
-/// weights and write them, in the device's order and type, into one of a few page-locked buffers,
-/// while the other buffers are copied on a stream of their own. A refused call throws Failure, and
-/// a stop throws as LoadProgress says.
+/// Loads a model's weights from its files into the device's memory. All threads of a team read
+/// weights and write them, in the device's order and type, into one of a few page-locked buffers.
+/// Meanwhile the other buffers are copied on a separate stream. A refused call throws Failure. A
+/// stop throws as LoadProgress says.
 class WeightLoader {
  public:
   WeightLoader(Runtime& runtime, ThreadTeam& team);
   ~WeightLoader();
 
-  /// All weights, tables and constants of `layout`. Returns once they are there. Errors of reading
-  /// the files.
+  /// Loads all weights, tables and constants of `layout`, and waits for their copies. Errors of
+  /// reading the files.
   [[nodiscard]] Result<void> load(const Program& program, const Layout& layout,
                                   const DeviceOptions& options, const LoadProgress& progress);
 
  private:
-  /// Writes its share of a piece of bytes; called by every member of the team.
+  /// Writes the share of a piece of bytes; every member of the team calls it.
   using Write = std::function<Result<void>(std::span<std::byte> out, std::size_t at, Share share)>;
   struct Buffer {
     OwnedLoadBuffer memory;
@@ -40,8 +40,8 @@ class WeightLoader {
     bool used = false;
   };
 
-  /// Brings `bytes` bytes to `to`, in pieces of whole multiples of `grain`; `write` gets each piece
-  /// and where in the whole it begins. kUnfit: a grain is longer than a buffer.
+  /// Copies `bytes` bytes to `to`, in pieces that are multiples of `grain`; `write` gets each piece
+  /// and its offset in the whole. kUnfit: a grain is longer than a buffer.
   Result<void> bring(std::byte* to, std::size_t bytes, std::size_t grain, const Write& write);
   void bring_copy(std::byte* to, std::span<const std::byte> bytes);
   Result<void> matrix(const MatrixPlan& plan, const DeviceMatrix& matrix);

@@ -22,10 +22,10 @@ struct AdapterRun {
   std::int64_t first_row = 0;  ///< first row of B
   std::int64_t row_step = 1;   ///< from one output's row of B to the next output's
   std::int64_t outputs = 0;
-  std::int64_t first_output = 0;  ///< index in the product; in a gated product all gates precede
-                                  ///< the ups
-  std::int64_t first_panel = 0;   ///< index among the site's panels: earlier panels belong to other
-                                  ///< runs
+  /// Index in the product; in a gated product all gates precede the ups.
+  std::int64_t first_output = 0;
+  /// Index among the site's panels: earlier panels belong to other runs.
+  std::int64_t first_panel = 0;
 
   /// Returns the number of panels of kAdapterPanel outputs; the last may be partly empty.
   [[nodiscard]] constexpr std::int64_t panels() const noexcept {

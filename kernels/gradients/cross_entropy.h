@@ -10,8 +10,8 @@ namespace weft {
 
 /// The loss of predicting tokens: losses[t] = -log softmax(logits[t])[targets[t]].
 struct CrossEntropyParams {
-  Rows logits = {};  ///< [T, V]; overwritten with the gradient of sum over t of weights[t] *
-                     ///< losses[t]
+  /// [T, V]; overwritten with the gradient of sum over t of weights[t] * losses[t].
+  Rows logits = {};
   std::span<const TokenId> targets = {};  ///< [T], each in [0, V)
   std::span<const float> weights = {};    ///< [T]
   std::span<float> losses = {};           ///< [T], written: the losses, not multiplied by weights

@@ -12,8 +12,8 @@ struct Position {
   unsigned parity = 0;
 };
 
-constexpr int kFinishedRows = kWarpRows / kHalves;  // rows of a warp for which one half of the
-                                                    // columns finishes the sums
+// Rows of a warp for which one half of the columns finishes the sums.
+constexpr int kFinishedRows = kWarpRows / kHalves;
 
 template <class Sizes>
 using HalfSums = float[Sizes::kTokens / 8][4];  ///< Sums of kFinishedRows rows

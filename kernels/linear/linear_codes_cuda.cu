@@ -51,8 +51,8 @@ bool fits_one(const DeviceMatrix& weight) {
   constexpr std::int64_t kMaxUnits = std::int64_t{1} << 24U;  // times processors this fits 32 bits
   const auto kind = kind_of(weight.runs[0].dtype);
   if (!kind || weight.inputs % kind->columns != 0) return false;
-  constexpr std::int64_t kCounterBytes = 2 * sizeof(unsigned);  // bytes of a tile's counters of
-                                                                // kCodesFetched
+  // Bytes of a tile's counters of kCodesFetched.
+  constexpr std::int64_t kCounterBytes = 2 * sizeof(unsigned);
   const std::int64_t tiles = tiles_of(weight);
   return tiles * kCounterBytes <= static_cast<std::int64_t>(kTileCounterBytes) &&
          weight.inputs / kind->columns <= kMaxUnits / tiles && weight.outputs < (1 << 30);

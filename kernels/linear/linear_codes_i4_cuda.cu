@@ -68,8 +68,8 @@ struct I4 : BoxedEncoding<kType, 200 << 10> {
     }
 
     const std::byte* codes_;
-    int turned_;  ///< mask that maps an offset to its place: a row's pieces of 16 bytes are
-                  ///< permuted
+    /// Mask that maps an offset to its place: a row's pieces of 16 bytes are permuted.
+    int turned_;
     const std::byte* scale_at_;
     const std::byte* zero_at_;
     SplitScale scales_[2];      ///< scales of the lane's two rows

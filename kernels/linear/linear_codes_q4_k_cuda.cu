@@ -232,8 +232,8 @@ class Q4K::Operands {
             two_bytes(codes_ + i % 2 * (8 * kRowBytes) + chunk * kGroup + piece * 16 + i / 2 * 8);
       }
     }
-    uint4 scale[2];  // scales of the lane's two rows: x and y for the first group, z and w for the
-                     // second
+    // Scales of the lane's two rows: x and y for the first group, z and w for the second.
+    uint4 scale[2];
 #pragma unroll
     for (int row = 0; row < 2; ++row) scale[row] = scales_[row * (8 * kRowScales) + chunk];
 #pragma unroll

@@ -192,8 +192,8 @@ struct Q6K : BoxedEncoding<DType::kQ6_K, 226 << 10> {
 
     const std::byte* low_;
     const std::byte* high_;
-    int low_turned_;  ///< mask that maps an offset to its place: a row's pieces of 16 bytes are
-                      ///< permuted
+    /// Mask that maps an offset to its place: a row's pieces of 16 bytes are permuted.
+    int low_turned_;
     int high_turned_;
     const uint4* scales_;
   };

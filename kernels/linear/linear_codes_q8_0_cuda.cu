@@ -77,8 +77,8 @@ struct Q8 : BoxedEncoding<DType::kQ8_0, 200 << 10> {
     }
 
     __device__ void load(int chunk, ChunkOperands& to) const {
-      constexpr std::uint32_t kSigns = 0x00800080U;  // flipping these bits turns a code into code +
-                                                     // 128
+      // Flipping these bits turns a code into code + 128.
+      constexpr std::uint32_t kSigns = 0x00800080U;
       constexpr std::uint32_t kMinus2 = 0xc000c000U;  // -128 / 64, twice
       each_two(chunk, to, [&](std::uint32_t bytes, int step, int row) {
         const std::uint32_t codes = fma_of(spread(bytes) ^ kSigns, kBytesOver64, kMinus2);

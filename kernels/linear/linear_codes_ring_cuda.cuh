@@ -42,8 +42,8 @@ constexpr int kThreads = kProducer + 32;
 constexpr int kConverter = kThreads;  // first thread of the warp that converts tokens
 /// Bytes for the scale of a converted token; 16 keep the data behind it aligned.
 constexpr int kScaleOfTokenBytes = 16;
-constexpr int kScaleBytes = 32;  // bytes of a row, in which a warp shares the scales that it
-                                 // computes
+// Bytes of a row, in which a warp shares the scales that it computes.
+constexpr int kScaleBytes = 32;
 
 constexpr int kSwizzleBytes = 1024;        // alignment of swizzled boxes
 constexpr int kMaxBlockBytes = 227 << 10;  // the most shared memory of a block

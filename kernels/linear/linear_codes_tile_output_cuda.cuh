@@ -50,8 +50,8 @@ class TileOutputs {
 
   /// Writes a tile that was not cut.
   __device__ void write_all(const float (&sums)[Sizes::kTokens / 2]) const {
-    meet(1, kMultipliers);  // all threads have written the previously staged sums and read the
-                            // rings
+    // All threads have written the previously staged sums and read the rings.
+    meet(1, kMultipliers);
 #pragma unroll
     for (int i = 0; i < Sizes::kTokens / 8; ++i) {
       if (i * 8 >= place_.tokens) break;

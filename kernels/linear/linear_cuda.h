@@ -184,8 +184,8 @@ struct CudaDecodeParams {
 /// The steps of an epilogue that a way may lack. Every way has biases and LinearSpec::scale.
 struct EpilogueSteps {
   bool activation = false;
-  bool gate = false;  ///< act(gate) * up of a gated matrix; callers leave it false, since the
-                      ///< matrix decides
+  /// Act(gate) * up of a gated matrix; callers leave it false, since the matrix decides.
+  bool gate = false;
   bool soft_cap = false;
   bool residual = false;
   bool norm_before = false;  ///< NormBefore

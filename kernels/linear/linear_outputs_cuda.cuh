@@ -124,8 +124,8 @@ class FourOutputs {
   }
 
   __device__ void write_gated(int first, int count) const {
-    constexpr int kBatch = std::max(Addends::kCount / 2, 1);  // half as many, since each output has
-                                                              // two sums
+    // Half as many, since each output has two sums.
+    constexpr int kBatch = std::max(Addends::kCount / 2, 1);
     LinearSpec spec;
     spec.activation = Activation::kSilu;
     for (int begin = token_; begin < count; begin += kBatch * step_) {

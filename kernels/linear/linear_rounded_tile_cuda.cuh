@@ -15,8 +15,8 @@
 namespace weft::cuda::rounded {
 
 constexpr int kTileRows = 128;
-constexpr int kBoxRows = kTileRows / 2;  // rows of a warpgroup; gates and ups come from different
-                                         // rows
+// Rows of a warpgroup; gates and ups come from different rows.
+constexpr int kBoxRows = kTileRows / 2;
 static_assert(kBoxRows == CodeBox::kRows);
 constexpr int kUnitColumns = 128;
 constexpr int kBoxCodes = kBoxRows * kUnitColumns;  // bytes

@@ -15,7 +15,7 @@ Error driver_error(cudaError_t status, const std::string& what) {
   return {DeviceErrc::kDriver, what + ": " + cudaGetErrorString(status)};
 }
 
-/// How many GPUs there are. A machine without a driver has none; that is no error.
+/// Returns the number of GPUs. A machine without a driver has none; that is no error.
 Result<int> device_count() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);

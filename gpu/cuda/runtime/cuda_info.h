@@ -6,12 +6,12 @@
 #include "weft/core/error/error.h"
 #include "weft/gpu/device_info.h"
 
-/// What gpu/device_info.h says of GPUs. A build without CUDA has these functions too (no_cuda.cc):
-/// it knows of no device and refuses the rest with kNoGpuSupport.
+/// Implements gpu/device_info.h for GPUs. A build without CUDA has these functions too
+/// (no_cuda.cc): they list no device and refuse other calls with kNoGpuSupport.
 namespace weft::cuda {
 
 [[nodiscard]] Result<std::vector<DeviceInfo>> list_devices();
-/// The number in "cuda:NUMBER" of a device that is there. kNoSuchDevice.
+/// Returns NUMBER of an existing device "cuda:NUMBER". kNoSuchDevice.
 [[nodiscard]] Result<int> device_index(const std::string& name);
 [[nodiscard]] Result<double> measure_read_bandwidth(const std::string& name);
 [[nodiscard]] std::string nccl_version();

@@ -8,7 +8,7 @@
 
 namespace weft::cuda {
 
-/// A call that CUDA refused, or work that failed; says which.
+/// A call that CUDA refused, or work that failed; the text says which.
 class Failure : public std::runtime_error {
  public:
   Failure(Status status, const std::string& what) : std::runtime_error(what), status_(status) {}

@@ -11,7 +11,7 @@
 namespace weft::cuda {
 
 /// Buffers of one size that are kept when given back, because allocating one stalls every CUDA
-/// user. All of them are kept until the process ends. Any thread.
+/// user. They are freed only when the process ends. Any thread.
 class KeptBuffers {
  public:
   /// Allocates one more buffer.
@@ -19,7 +19,8 @@ class KeptBuffers {
 
   explicit KeptBuffers(Allocate allocate) : allocate_(std::move(allocate)) {}
 
-  /// Takes a kept buffer, or else allocates one: the status of `allocate`, and std::bad_alloc.
+  /// Takes a kept buffer, or else allocates one. Returns the status of `allocate`; throws
+  /// std::bad_alloc.
   Status take(std::byte*& memory);
   void give_back(std::byte* memory) noexcept;
 

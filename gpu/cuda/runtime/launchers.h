@@ -37,21 +37,21 @@ template <auto... kLaunches>
 struct Launchers : LauncherOf<kLaunches>... {
   using LauncherOf<kLaunches>::operator()...;
 
-  /// The parameters of one of these launchers, or one of `Others`. Borrowed.
+  /// Parameters of one of these launchers, or of one of `Others`. Borrowed.
   template <class... Others>
   using AnyParams =
       std::variant<const typename LauncherOf<kLaunches>::Params*..., const Others*...>;
 };
 
-/// What a launcher alone computes on a GPU: the ops, and the small kernels around them. A new op's
-/// launcher is added here; then each Runtime must compute its parameters to compile.
+/// All ops that a launcher alone computes on a GPU, and the small kernels around them. A new op's
+/// launcher is added here. A Runtime then compiles only if it computes the launcher's parameters.
 using OpLaunchers =
     Launchers<embed, norm, rotate_and_store, attention, route, expert_linear, combine, scale_rows,
               activate, adapter_shrink, adapter_expand, sample, resolve_tokens, start_counts,
               tell_parts, convert, write_tables, copy_pages, signal>;
 
-/// The parameters of what a Runtime launches. Besides OpLaunchers' there are those of products,
-/// which need a LinearEngine, and those of exchanges between ranks.
+/// The parameters of everything that a Runtime launches: the parameters of OpLaunchers, of
+/// products, which need a LinearEngine, and of exchanges between ranks.
 using AnyCudaParams =
     OpLaunchers::AnyParams<CudaLinearParams, CudaAllReduceParams, CudaSumNormParams,
                            CudaGatherParams, CudaSendParams, CudaReceiveParams, CudaTokensParams>;

@@ -23,12 +23,12 @@ constexpr const char* kLibrary = WEFT_NCCL(NCCL_MAJOR);
 
 static_assert(sizeof(ncclUniqueId) == sizeof(CudaRanks::GroupId));
 
-// NCCL's own numbers stand behind these; CUDA's end far before.
+// NCCL's statuses begin here; CUDA's end far below.
 constexpr int kFirstStatus = 20'000;
 
-// Tokens are a kilobyte, and a kernel that waits for them shall take as little of a GPU as it can.
+// Tokens are a kilobyte, and a kernel that waits for them should take little of a GPU.
 constexpr int kTokenBlocks = 1;
-// A step's stream is some megabytes at most, which as many blocks bring at the links' rate.
+// A step's stream has at most some megabytes; this many blocks transfer them at the links' rate.
 constexpr int kStreamBlocks = 8;
 
 Status nccl_status(ncclResult_t result) {
@@ -38,7 +38,7 @@ Status nccl_status(ncclResult_t result) {
 
 bool goes_on(ncclResult_t result) { return nccl_status(result) == Status::kSuccess; }
 
-/// NCCL's functions, from the library that is loaded with the first of them.
+/// NCCL's functions, from the library that the first call loads.
 struct Nccl {
   decltype(&ncclGetVersion) get_version = nullptr;
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
@@ -52,11 +52,11 @@ struct Nccl {
   decltype(&ncclRecv) receive = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
-  std::string missing;  ///< why it cannot be used
+  std::string missing;  ///< why NCCL cannot be used
 
   Nccl() {
-    // NVLink multicast gains nothing at the sizes of a step. Where guests of a host share its GPUs,
-    // it has put them out of service until the host was reset. The user's own setting wins.
+    // NVLink multicast gains nothing at the sizes of a step. On hosts whose GPUs are shared by
+    // guests, it has disabled the GPUs until the host was reset. The user's own setting wins.
     ::setenv("NCCL_NVLS_ENABLE", "0", 0);
     const auto library = SharedLibrary::open({kLibrary});
     if (!library) {
@@ -102,12 +102,15 @@ class Communicators final : public NcclRanks {
         rank_(place.rank),
         number_(rank_number(all_->widths, stage_, rank_)) {}
 
-  ~Communicators() override { Communicators::leave(); }  // the threads are waited for
+  ~Communicators() override {
+    Communicators::leave();
+  }  // the destructor of the threads waits for
+     // them
 
   Status join_all() {
-    // Only ranks of one process can share their inboxes.
+    // Only ranks of one process can write to each other's inboxes.
     if (all_->several_processes) return join_groups();
-    // A rank that has met its stage finds the inboxes that the other ranks have shown before.
+    // Each rank shows its inbox before it meets its stage, so that the others find it afterwards.
     if (const auto shown = PeerSums::show({all_, stage_, rank_}, peers_);
         shown != Status::kSuccess) {
       return shown;
@@ -208,7 +211,8 @@ class Communicators final : public NcclRanks {
       const auto own = std::ranges::find(group.ranks, number_);
       if (own == group.ranks.end()) continue;
       ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-      // Other processes may never come, and that must be noticed; threads of one process come.
+      // Another process may never come, and the call must notice that. Threads of one process
+      // always come.
       config.blocking = all_->several_processes ? 0 : 1;
       if (group.kind == GroupKind::kTokens) config.minCTAs = config.maxCTAs = kTokenBlocks;
       if (group.kind == GroupKind::kStream) config.maxCTAs = kStreamBlocks;
@@ -242,7 +246,7 @@ class Communicators final : public NcclRanks {
     if (values.stride == values.width) {
       return checked([&] { return add_up(numbers, numbers_of(params.rows, values)); });
     }
-    // The padding between rows is not summed: after some steps it would be no number.
+    // The padding between rows is not summed: after some steps it would overflow to NaN.
     return together([&] {
       ncclResult_t result = ncclSuccess;
       for (std::int64_t row = 0; row < params.rows && goes_on(result); ++row) {
@@ -263,8 +267,8 @@ class Communicators final : public NcclRanks {
     return has_left_ || all_->lost.load(std::memory_order_acquire) ? kRankLost : Status::kSuccess;
   }
 
-  /// The status of an NCCL call. Communicators that do not block finish a call in the background;
-  /// this waits for the end, unless a rank is lost meanwhile.
+  /// Returns the status of an NCCL call. Communicators that do not block finish a call in the
+  /// background. This function waits for the end, unless a rank is lost meanwhile.
   Status settled(ncclResult_t result) {
     if (result != ncclInProgress) return nccl_status(result);
     for (const Joined& one : groups_) {
@@ -298,7 +302,7 @@ class Communicators final : public NcclRanks {
 
   const std::shared_ptr<CudaRanks> all_;
   const std::int32_t stage_, rank_, number_;
-  std::unique_ptr<PeerSums> peers_;  // null: none of the stage sums up so
+  std::unique_ptr<PeerSums> peers_;  // null: no rank of the stage sums up this way
   std::vector<Joined> groups_;
   bool has_left_ = false;
   std::vector<std::jthread> leaving_;

@@ -10,13 +10,13 @@
 namespace weft::cuda {
 
 /// One rank's NCCL communicators; small sums go through the ranks' memory instead (PeerSums). An
-/// NCCL error is a Status beyond those of CUDA. Only the rank's own thread may call, except where a
+/// NCCL error is a Status above CUDA's. Only the rank's own thread may call, except where a
 /// function says otherwise.
 ///
-/// A rank that is lost would leave the other ranks' kernels waiting for ever. So a rank that waits
-/// looks at state(), and leave() ends all work that waits on this GPU. It aborts each communicator
-/// on a thread of its own, since one may wait for another's kernel. The aborts end when the graphs
-/// that hold the communicators are gone, and the destructor waits for the aborts.
+/// A lost rank would leave the other ranks' kernels waiting for ever. So a waiting rank polls
+/// state(), and leave() ends all waiting work on this GPU. It aborts each communicator on a thread
+/// of its own, since one abort may wait for another communicator's kernel. The aborts end when the
+/// graphs that hold the communicators are destroyed. The destructor waits for the aborts.
 class NcclRanks {
  public:
   /// Meets the other ranks; blocks until all have come. `ranks` is null on failure.
@@ -33,9 +33,10 @@ class NcclRanks {
   virtual Status run(const CudaReceiveParams& params, Stream stream) = 0;
   virtual Status run(const CudaTokensParams& params, Stream stream) = 0;
 
-  /// kRankLost when a rank is lost or this rank has left; else the error of a communicator.
+  /// Returns kRankLost if a rank is lost or this rank has left, otherwise the error of a
+  /// communicator.
   virtual Status state() = 0;
-  /// May be called repeatedly. Afterwards nothing waits for another rank.
+  /// May be called repeatedly. Afterwards no work waits for another rank.
   virtual void leave() noexcept = 0;
   /// Any thread.
   virtual void abandon() noexcept = 0;
@@ -44,7 +45,7 @@ class NcclRanks {
   NcclRanks() = default;
 };
 
-/// Whether the status is NCCL's, and what it says.
+/// Returns whether the status is NCCL's. describe_nccl() returns its text.
 [[nodiscard]] bool is_nccl(Status status) noexcept;
 [[nodiscard]] std::string describe_nccl(Status status);
 

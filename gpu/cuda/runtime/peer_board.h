@@ -10,14 +10,14 @@
 
 namespace weft::cuda {
 
-/// Memory of a GPU that other ranks of its process write into (PeerInboxes).
+/// Memory of a GPU that other ranks of the same process write into (PeerInboxes).
 struct PeerInbox {
   int device = 0;
   std::shared_ptr<float> inbox;
 };
 
-/// Where those ranks of a model that share a process find each other's inboxes. The inboxes live as
-/// long as the board: until no rank can write into them any more. Thread-safe.
+/// Where ranks of a model that share a process find each other's inboxes. The inboxes live as long
+/// as the board, so until no rank can write into them. Thread-safe.
 class PeerBoard {
  public:
   void show(std::int32_t stage, std::int32_t rank, PeerInbox inbox) {
@@ -25,7 +25,8 @@ class PeerBoard {
     inboxes_[{stage, rank}] = std::move(inbox);
   }
 
-  /// The inboxes of a stage of so many ranks, by rank; empty where a rank is of another process.
+  /// Returns the inboxes of a stage with this many ranks, by rank; empty if a rank is in another
+  /// process.
   [[nodiscard]] std::vector<PeerInbox> of_stage(std::int32_t stage, std::int32_t ranks) const {
     const std::lock_guard lock(mutex_);
     std::vector<PeerInbox> all;

@@ -13,10 +13,10 @@
 namespace weft::cuda {
 namespace {
 
-// 8 MiB: NCCL takes the sums of longer prompts.
+// 8 MiB of numbers: NCCL takes the sums of longer prompts.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 21U;
 
-/// Frees memory of a GPU, whichever GPU is the calling thread's.
+/// Frees memory of GPU `device`, whichever GPU is current on the calling thread.
 void release(int device, void* memory) {
   int own = 0;
   static_cast<void>(cudaGetDevice(&own));
@@ -25,7 +25,7 @@ void release(int device, void* memory) {
   static_cast<void>(cudaSetDevice(own));
 }
 
-/// Whether each of the GPUs reaches the memory of each other one.
+/// Sets whether each GPU can access the memory of each other GPU.
 Status reach(const std::vector<PeerInbox>& inboxes, bool& do_all) {
   do_all = true;
   for (const PeerInbox& from : inboxes) {

@@ -8,17 +8,17 @@
 namespace weft::cuda {
 namespace {
 
-// Over ten times the L2 of today's largest GPUs, so that almost nothing of one pass is left there
-// for the next.
+// Over ten times the L2 cache of today's largest GPUs, so a pass finds almost nothing left by the
+// previous pass.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
 constexpr int kPasses = 20;
 constexpr int kThreads = 512;
-// Loads in flight for each thread: with 2048 threads a multiprocessor, 128 KiB, several times
-// latency x bandwidth.
+// Loads in flight for each thread. With 2048 threads on a multiprocessor that is 128 KiB, several
+// times latency x bandwidth.
 constexpr int kUnroll = 4;
 
-// `out` is never written, since no word has this value; the compiler cannot know, so it keeps the
-// loads.
+// A word never has this value, so `out` is never written. The compiler cannot know that, so it
+// keeps the loads.
 constexpr std::uint32_t kNever = 0x5eed5eed;
 
 __global__ void __launch_bounds__(kThreads)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   if (sum == kNever) *out = sum;
 }
 
-// What a measurement holds on the device; each part is given back if it was taken.
+// Resources of a measurement on the device. The destructor frees those that were allocated.
 struct Holdings {
   void* memory = nullptr;
   cudaEvent_t begin = nullptr;

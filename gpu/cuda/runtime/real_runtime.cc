@@ -22,14 +22,14 @@ static_assert(static_cast<int>(kLaunchFailure) == cudaErrorLaunchFailure);
 // Older GPUs have neither bf16 nor asynchronous copies to shared memory.
 constexpr int kOldestMajor = 8;
 
-// How often a waiting rank looks whether another rank is lost.
+// How often a waiting rank checks whether another rank is lost.
 constexpr std::chrono::milliseconds kLookForRanks{1};
 
 Status take_pinned_memory(std::byte*& memory, std::size_t bytes) {
   void* taken = nullptr;
   const auto status = cudaHostAlloc(&taken, bytes, cudaHostAllocMapped | cudaHostAllocPortable);
   memory = static_cast<std::byte*>(taken);
-  // A refused allocation is no failure of the context: the next call must not report it.
+  // A refused allocation is no failure of the context, so the next call must not report it.
   if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
   return status_of(status);
 }
@@ -41,8 +41,8 @@ KeptBuffers& kept_load_buffers() {
   return buffers;
 }
 
-/// CUDA itself. A launch says at once whether it could be launched; a failure of the launched work
-/// is the status of a later call.
+/// CUDA itself. A launch returns at once whether it could be launched. A later call returns the
+/// failure of the launched work.
 class RealRuntime final : public Runtime {
  public:
   explicit RealRuntime(int index, const cudaDeviceProp& properties)
@@ -67,7 +67,7 @@ class RealRuntime final : public Runtime {
     void* taken = nullptr;
     const auto status = cudaMalloc(&taken, bytes);
     memory = static_cast<std::byte*>(taken);
-    // A refused allocation is no failure of the context: the next call must not report it.
+    // A refused allocation is no failure of the context, so the next call must not report it.
     if (status == cudaErrorMemoryAllocation) static_cast<void>(cudaGetLastError());
     return status_of(status);
   }
@@ -170,7 +170,7 @@ class RealRuntime final : public Runtime {
   }
 
   template <class Params>
-    requires std::invocable<OpLaunchers, const Params&, Stream>
+  requires std::invocable<OpLaunchers, const Params&, Stream>
   static Status run_op(const Params& params, Stream stream) {
     return OpLaunchers()(params, stream);
   }
@@ -179,15 +179,15 @@ class RealRuntime final : public Runtime {
     return linear_->run(params, stream);
   }
   template <class Params>
-    requires requires(NcclRanks& ranks, const Params& params) { ranks.run(params, Stream()); }
+  requires requires(NcclRanks& ranks, const Params& params) { ranks.run(params, Stream()); }
   Status run_op(const Params& params, Stream stream) {
     return ranks_ ? ranks_->run(params, stream) : kRankLost;
   }
 
   const int index_;
   const Properties properties_;
-  std::unique_ptr<LinearEngine> linear_;  // made on the thread that computes
-  std::unique_ptr<NcclRanks> ranks_;      // of a rank
+  std::unique_ptr<LinearEngine> linear_;  // constructed on the thread that computes
+  std::unique_ptr<NcclRanks> ranks_;      // null unless this GPU is a rank
   bool has_left_ = false;
 };
 

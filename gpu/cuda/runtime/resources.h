@@ -8,7 +8,7 @@
 #include "weft/gpu/cuda/runtime/failure.h"
 #include "weft/gpu/cuda/runtime/runtime.h"
 
-/// Resources of a runtime, given back by their owner's destructor. The runtime outlives them all.
+/// Resources of a runtime, which their owner's destructor frees. The runtime outlives them all.
 namespace weft::cuda {
 
 namespace detail {
@@ -76,8 +76,8 @@ using OwnedGraph = std::unique_ptr<std::remove_pointer_t<Graph>, detail::Release
   return OwnedEvent(event, {&runtime});
 }
 
-/// Hands out one piece of memory from the front. Without memory it only counts, so that the same
-/// code first tells how much is wanted and then cuts it up.
+/// Hands out pieces of one block of memory from the front. Without memory it only counts, so the
+/// same code first counts the bytes and then cuts the block up.
 class Arena {
  public:
   /// The alignment of every piece: enough for tensor maps and 16-byte vectors.
@@ -86,7 +86,7 @@ class Arena {
   Arena() = default;
   explicit Arena(std::byte* memory) : memory_(memory) {}
 
-  /// Returns null when the arena only counts.
+  /// Returns null if the arena only counts.
   template <class T = std::byte>
   [[nodiscard]] T* take(std::size_t count) {
     const std::size_t at = used_;

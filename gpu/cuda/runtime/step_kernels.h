@@ -7,18 +7,19 @@
 /// The small kernels around a step's ops.
 namespace weft::cuda {
 
-/// Rows are converted, and gathered where `rows_of` is given: out[i] = in[rows_of[i]].
+/// Converts rows, and gathers them if `rows_of` is given: out[i] = in[rows_of[i]].
 struct CudaConvertParams {
   std::int64_t rows = 0;
   DeviceRows in{};
-  const std::int32_t* rows_of = nullptr;  ///< [rows] in the device's memory, or null: the same
+  /// [rows] in the device's memory; null: row i comes from row i.
+  const std::int32_t* rows_of = nullptr;
   DeviceRows out{};
 };
 
-/// Raises a flag: *flag = *value, after all that the stream did before can be seen by the host.
+/// Raises a flag: *flag = *value, once the host can see everything that the stream did before.
 struct CudaSignalParams {
   const std::uint64_t* value = nullptr;  ///< in the device's memory
-  std::uint64_t* flag = nullptr;         ///< in memory of the host that the device writes
+  std::uint64_t* flag = nullptr;         ///< in host memory that the device writes
 };
 
 [[nodiscard]] Status convert(const CudaConvertParams& params, Stream stream);

@@ -15,7 +15,7 @@ AdapterLoads::AdapterLoads(Runtime& runtime, const CudaAdapterPlaces& places,
       copied_(make_event(runtime)) {}
 
 AdapterLoads::~AdapterLoads() {
-  // Neither side of a copy may go while it is under way. Errors were reported before.
+  // Neither the source nor the target of a running copy may be freed. Errors were reported before.
   if (any()) static_cast<void>(runtime_.synchronize(stream_.get()));
 }
 

@@ -12,8 +12,7 @@
 
 namespace weft::cuda {
 
-/// The copies of adapters to a GPU's places, on a stream of their own beside steps. Throws Failure.
-/// Owner only.
+/// Copies adapters to a GPU's places, on a stream beside the steps. Throws Failure. Owner only.
 class AdapterLoads {
  public:
   AdapterLoads(Runtime& runtime, const CudaAdapterPlaces& places, const ProgramPart& part);
@@ -21,22 +20,22 @@ class AdapterLoads {
   AdapterLoads(const AdapterLoads&) = delete;
   AdapterLoads& operator=(const AdapterLoads&) = delete;
 
-  /// Begins to copy an adapter, of which it keeps a share meanwhile, to a place that no step under
-  /// way uses.
+  /// Begins to copy an adapter to a place that no running step uses. Keeps a share of the adapter
+  /// until the copy has ended.
   void begin(std::int32_t place, const std::shared_ptr<const PreparedAdapter>& adapter);
-  /// Later work of the step's stream waits for the place's adapter, if that is under way.
+  /// Makes later work of the step's stream wait for the copy to this place, if one is running.
   void wait_for(std::int32_t place, Stream step);
   [[nodiscard]] bool any() const noexcept { return !loads_.empty(); }
   /// Waits for all copies.
   void finish();
-  /// Adds the places whose adapters are there by now, each once, and forgets these copies.
+  /// Adds the places whose copies have ended, each once, and forgets these copies.
   void tell(std::vector<std::int32_t>& places);
 
  private:
   struct Load {
     std::int32_t place = 0;
     std::shared_ptr<const PreparedAdapter> adapter;
-    bool is_whole = false;  ///< no copy of it was refused
+    bool is_whole = false;  ///< no copy of the adapter was refused
   };
 
   [[nodiscard]] const CudaAdapter& own_part(const PreparedAdapter& adapter) const;
@@ -45,7 +44,7 @@ class AdapterLoads {
   const CudaAdapterPlaces places_;
   const ProgramPart part_;
   OwnedStream stream_;
-  OwnedEvent copied_;  // the last of loads_
+  OwnedEvent copied_;  // recorded after the last of loads_
   std::vector<Load> loads_;
 };
 

@@ -9,15 +9,16 @@
 
 namespace weft::cuda {
 
-/// Cuts a list of copies that come one after the other into batches that a GPU may do in any order.
-/// Owner only. It allocates in the constructor.
+/// Cuts a list of copies, which are to be done one after the other, into batches that a GPU may do
+/// in any order. Owner only. Allocates only in the constructor.
 class CopyBatches {
  public:
-  /// Copies name pages 0 .. `pages` - 1.
+  /// Copies use pages 0 .. `pages` - 1.
   explicit CopyBatches(std::int64_t pages)
       : source_of_(static_cast<std::size_t>(pages)), target_of_(static_cast<std::size_t>(pages)) {}
 
-  /// How many of the first copies, `most` at most, have no page that is both source and target.
+  /// Returns how many copies from the front, at most `most`, have no page that is both source and
+  /// target.
   [[nodiscard]] std::size_t next(std::span<const PageCopy> copies, std::size_t most) {
     ++batch_;
     std::size_t count = 0;
@@ -36,7 +37,8 @@ class CopyBatches {
   }
 
  private:
-  std::vector<std::uint32_t> source_of_, target_of_;  // by page: the batch that it was last in
+  // By page: the last batch with this page as source or target.
+  std::vector<std::uint32_t> source_of_, target_of_;
   std::uint32_t batch_ = 0;
 };
 

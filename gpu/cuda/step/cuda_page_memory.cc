@@ -22,7 +22,7 @@ CudaPageMemory::CudaPageMemory(std::unique_ptr<Runtime> runtime, const Layout& l
       place_(pages),
       places_(*runtime_, layout, pages, 1, 1),
       stream_(make_stream(*runtime_)) {
-  // Gaps between layers are written to files too; as zeros they tell nothing of other memory.
+  // Gaps between layers are written to files too. As zeros they reveal nothing of other memory.
   std::ranges::fill(places_.bytes(), std::byte{});
 }
 

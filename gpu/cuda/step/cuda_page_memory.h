@@ -14,12 +14,12 @@
 
 namespace weft::cuda {
 
-/// A GPU's pages as files see them. The calling thread is not the device's thread, so it has a
-/// second runtime of the same GPU. Copies go through page-locked memory of one page, in a stream of
-/// their own: they run beside steps, and the call waits for them.
+/// A GPU's pages for PageFiles. The calling thread is not the device's thread, so it has a second
+/// runtime of the same GPU. Copies go through page-locked memory of one page, in a separate stream.
+/// They run beside steps, and the call waits for them.
 class CudaPageMemory final : public PageMemory {
  public:
-  /// `layout` is of a device with `pages` pages, on the GPU of `runtime`, and outlives calls of
+  /// `layout` belongs to a device with `pages` pages on the GPU of `runtime`. It outlives calls of
   /// give() and take(). kDriver, kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<CudaPageMemory>> make(
       std::unique_ptr<Runtime> runtime, const Layout& layout, std::int32_t pages);
@@ -35,7 +35,7 @@ class CudaPageMemory final : public PageMemory {
   [[nodiscard]] Result<void> copy(std::int32_t from, std::int32_t to);
 
   const std::unique_ptr<Runtime> runtime_;
-  const std::int32_t place_;  // the number of the only place
+  const std::int32_t place_;  // the number of the only place in host memory
   PagePlaces places_;
   OwnedStream stream_;
 };

@@ -15,7 +15,7 @@ bool wants_logprobs(const SamplingParams& params) {
   return params.logprobs || params.top_logprobs > 0 || params.best_of > params.n;
 }
 
-// Tokens that end an output.
+// Returns the number of tokens that end an output.
 std::size_t ends_of(const SamplingParams& params, std::span<const TokenId> end_tokens) {
   return params.stop_tokens.size() + (params.ignore_eos ? 0 : end_tokens.size());
 }
@@ -32,7 +32,7 @@ bool samples_on_device(const SamplingParams& params, std::span<const TokenId> en
                           params.fsd.alpha > 0 || params.dynamic_temperature.range > 0 ||
                           params.tfs_z < 1 || params.xtc.probability > 0 ||
                           params.mirostat.version != 0 || params.penalties.window != 0;
-  // A beam search always reports the logprobs by which beams are scored.
+  // A beam search always reports the logprobs that score its beams.
   const bool after =
       wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;
   return !strategies && !after && params.logit_bias.size() <= std::size_t{kMaxTokenList} &&
@@ -56,7 +56,8 @@ SampleSettings sample_settings(const SamplingParams& params, std::span<const Tok
   settings.presence = penalties.presence;
   settings.counts =
       penalties.repetition != 1 || penalties.frequency != 0 || penalties.presence != 0;
-  settings.min_tokens = params.constraint ? 0 : params.min_tokens;  // its masks have both
+  // A constraint's masks cover min_tokens.
+  settings.min_tokens = params.constraint ? 0 : params.min_tokens;
   settings.logprobs = wants_logprobs(params);
   settings.beams = params.beams.num_beams > 1;
   settings.top_count = settings.beams

@@ -8,14 +8,14 @@
 
 namespace weft::cuda {
 
-/// Whether the device has every strategy that is on. It lacks LogitProcessor, DRY, FSD, dynamic
-/// temperature, tail-free sampling, XTC, Mirostat, windows of penalties and logprobs after the
-/// samplers: the host chooses tokens for such rows. For a constraint the device gets a mask for
+/// Whether the device has all strategies that `params` uses. It lacks LogitProcessor, DRY, FSD,
+/// dynamic temperature, tail-free sampling, XTC, Mirostat, windows of penalties, and logprobs after
+/// the samplers. The host chooses tokens for such rows. For a constraint the device gets a mask for
 /// each choice, which also covers min_tokens (Sampler::write_mask).
 [[nodiscard]] bool samples_on_device(const SamplingParams& params,
                                      std::span<const TokenId> end_tokens);
 
-/// The device's settings for `params`, which samples_on_device() accepts. Fills `lists`.
+/// Returns the device's settings for `params`, for which samples_on_device() holds. Fills `lists`.
 [[nodiscard]] SampleSettings sample_settings(const SamplingParams& params,
                                              std::span<const TokenId> end_tokens,
                                              std::uint64_t seed, SampleLists& lists);

@@ -11,12 +11,13 @@ static_assert(kToldTokens == kPartCandidates);
 
 std::size_t count_of(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-/// As tell_part() tells the host of the same part.
+/// Converts a GPU's summary of a part to the host's summary, as tell_part() makes it.
 void tell_host(const ToldPart& part, std::span<float> numbers) {
   std::array<TokenLogprob, kPartCandidates> greatest;
   const auto told = std::span(part.tokens).first(count_of(part.count));
-  std::ranges::transform(told, greatest.begin(),
-                         [](const ToldToken& one) { return TokenLogprob{one.token, one.logit}; });
+  std::ranges::transform(told, greatest.begin(), [](const ToldToken& one) {
+    return TokenLogprob{one.token, one.logit};
+  });
   const auto sum = static_cast<float>(static_cast<double>(part.sum) * 0x1p-40);
   tell_part(std::span(greatest).first(told.size()), sum, numbers);
 }

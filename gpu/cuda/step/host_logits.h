@@ -12,20 +12,21 @@
 
 namespace weft::cuda {
 
-/// The logits of one row of a step at a time, in the host's memory, for choices that the GPU cannot
-/// make. Owner only; throws Failure.
+/// Copies the logits of one row of a step at a time to the host's memory, for choices that the GPU
+/// cannot make. Owner only; throws Failure.
 class HostLogits {
  public:
   struct Row {
-    std::span<float> logits;  ///< [V], until the next one is brought
-    float shift = 0;          ///< what logprobs lack where parts told of the logits
+    std::span<float> logits;  ///< [V], valid until the next bring()
+    /// Correction to add to logprobs if the row comes from summaries; see join_parts().
+    float shift = 0;
   };
 
-  /// `logits` [outputs, V] are the step's; `layout` outlives this.
+  /// `logits` [outputs, V] belong to the step; `layout` outlives this object.
   HostLogits(Runtime& runtime, const Layout& layout, const DeviceRows& logits);
 
-  /// Brings row `output`, when the stream has done the work before. In a step that `tells`, the row
-  /// is made from the parts that ranks told (join_parts()).
+  /// Returns row `output`, after the stream's earlier work. If `tells`, the step sent only
+  /// summaries of logits, and the row is made from these (join_parts()).
   [[nodiscard]] Row bring(std::int32_t output, LogitNeeds needs, bool tells, Stream stream);
 
  private:
@@ -35,8 +36,8 @@ class HostLogits {
   const Layout& layout_;
   const DeviceRows logits_;
   OwnedPinned memory_;
-  float* row_ = nullptr;        // in memory_
-  ToldPart* told_ = nullptr;    // [ranks], in memory_
+  float* row_ = nullptr;        // points into memory_
+  ToldPart* told_ = nullptr;    // [ranks], points into memory_
   std::vector<float> numbers_;  // [ranks, kPartNumbers]
 };
 

@@ -13,8 +13,8 @@ std::size_t bytes_of(std::int64_t numbers) {
   return static_cast<std::size_t>(numbers) * sizeof(float);
 }
 
-/// Calls copy(numbers of the buffer, where they are in packed rows, how many) for as few pieces as
-/// can be.
+/// Calls copy(numbers in the buffer, their offset in packed rows, count) for as few pieces as
+/// possible.
 template <class Copy>
 void for_each_piece(const DeviceRows& rows, std::int64_t count, const Copy& copy) {
   auto* const data = static_cast<float*>(rows.data);

@@ -12,11 +12,11 @@
 namespace weft::cuda {
 namespace {
 
-constexpr std::int64_t kScaleBytes = 2;  // of a q8_0 block, before its 32 numbers
-// Of a tensor that is held whole, what one thread reads at a time.
+constexpr std::int64_t kScaleBytes = 2;  // bytes of a q8_0 block's scale, before its 32 numbers
+// Bytes that one thread reads at a time of a tensor that is held whole.
 constexpr std::int64_t kHeldGrainBytes = std::int64_t{1} << 20U;
 
-// Which output of the program's matrix a stored row holds; -1 = none.
+// Returns the output of the program's matrix that a stored row holds; -1 = none.
 std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
   if (!matrix.gated) return row;
   const std::int64_t pair = row / (2 * kGateBlock);
@@ -26,7 +26,7 @@ std::int64_t output_of(const DeviceMatrix& matrix, std::int64_t row) {
   return in_pair < kGateBlock ? output : matrix.outputs + output;
 }
 
-// How many outputs, from a stored row's output on, stand in the rows after it.
+// Returns how many consecutive outputs, from a stored row's output on, are in consecutive rows.
 std::int64_t outputs_in_order(const DeviceMatrix& matrix, std::int64_t row, std::int64_t output) {
   if (!matrix.gated) return matrix.outputs - output;
   return std::min(kGateBlock - row % kGateBlock, matrix.outputs - output % matrix.outputs);
@@ -59,7 +59,7 @@ void write_converted(const SourceMatrix& source, std::int64_t row, DType dtype, 
   }
 }
 
-// A row of whole blocks, of which the numbers or the scales are wanted.
+// Writes either the numbers or the scales of a row of whole blocks.
 void write_blocks(const SourceMatrix& source, std::int64_t row, bool scales, std::byte* out) {
   const DTypeBlock block = block_of(DType::kQ8_0);
   const std::byte* from = source.data + row * source.stride_output / block.elements * block.bytes;
@@ -103,7 +103,7 @@ Result<void> read_encoded_outputs(const MatrixPlan& plan, std::int64_t first, st
     const MatrixPart* part = part_of(plan, first + done);
     if (part == nullptr) internal_error("an output that no part has");
     const std::int64_t in_part = first + done - part->first_output;
-    // Rows of a tensor that holds two matrices by turns stand apart.
+    // Rows of a tensor in which two matrices alternate are not contiguous.
     const bool together = part->stride_output == part->inputs;
     const std::int64_t rows = together ? std::min(count - done, part->outputs - in_part) : 1;
     const auto read = part->tensor->read_blocks(
@@ -117,7 +117,7 @@ Result<void> read_encoded_outputs(const MatrixPlan& plan, std::int64_t first, st
 
 MatrixRows::MatrixRows(const MatrixPlan& plan, const DeviceMatrix& matrix)
     : plan_(plan), matrix_(matrix) {
-  // Parts of one tensor (queries, keys and values) lie between each other.
+  // Parts of one tensor (queries, keys and values) may be interleaved.
   std::map<const CheckpointTensor*, PieceBytes> places;
   for (const MatrixPart& part : plan.parts) {
     if (part.stride_input == 1) continue;
@@ -197,7 +197,7 @@ Result<void> MatrixRows::write(std::int64_t first, std::int64_t count, bool scal
       run.rows = std::min(run.rows, outputs_at_once(*run.part));
     const auto place = out.subspan(static_cast<std::size_t>(done * bytes),
                                    static_cast<std::size_t>(run.rows * bytes));
-    // Zeros behind a row's numbers, or in all of a row that belongs to no part.
+    // Zeros follow a row's numbers, and fill a row that belongs to no part.
     if (run.part == nullptr || padded) std::ranges::fill(place, std::byte{0});
     if (run.part != nullptr) {
       if (const auto written = write_run(run, scales, place, reader); !written) return written;

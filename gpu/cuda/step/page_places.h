@@ -9,28 +9,28 @@
 
 namespace weft::cuda {
 
-/// Places for pages in page-locked host memory, numbered behind a GPU's pages, and what a kernel is
-/// told that copies between the two: a page of many layers is a part of one launch.
+/// Places for pages in page-locked host memory, numbered after a GPU's own pages, and the kernel's
+/// parameters for copies between both. A page of many layers is one part of a launch.
 ///
 /// Throws Failure. Allocates in the constructor alone. Owner only.
 class PagePlaces {
  public:
-  /// `layout` and `runtime` are of the same GPU, which has `pages` pages. A launch has at most
+  /// `layout` and `runtime` belong to the same GPU, which has `pages` pages. A launch has at most
   /// `most_copies` copies. kOutOfMemory.
   PagePlaces(Runtime& runtime, const Layout& layout, std::int32_t pages, std::int32_t places,
              std::size_t most_copies);
 
-  /// The places' bytes, in all layers.
+  /// The bytes of the places, in all layers.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
-  /// Copies in `stream`, in any order. A launch reads its own list, so the launch before must be
-  /// done.
+  /// Copies in `stream`, in any order. A launch reads its list of copies while it runs, so the
+  /// previous launch must have ended.
   void copy(std::span<const PageCopy> copies, Stream stream);
 
  private:
   Runtime& runtime_;
   const std::int32_t pages_;
   const std::int32_t block_count_;
-  OwnedPinned memory_;  // the places, and what kernels are told
+  OwnedPinned memory_;  // the places and the kernel's parameters
   PageBlocks* blocks_ = nullptr;
   PageCopy* copies_ = nullptr;
   std::span<std::byte> bytes_;

@@ -8,7 +8,8 @@
 namespace weft::cuda {
 namespace {
 
-// Copies of a launch; more are several. A list of them is small beside a page.
+// Copies of one launch; longer lists take several launches. A list of this length is small beside a
+// page.
 constexpr std::size_t kMostCopies = 4096;
 
 }  // namespace
@@ -46,12 +47,12 @@ void PageSwapper::copy(const Plan& plan, Stream step) {
   const bool beside = std::ranges::none_of(plan.pages, is_copied);
   const Stream stream = beside ? stream_.get() : step;
   if (beside) check(runtime_, runtime_.wait(stream, computed_.get()), "swapping pages");
-  // The device has read the list of the copies before by then.
+  // By then the device has read the previous list of copies.
   if (has_copied_) check(runtime_, runtime_.wait(copied_.get()), "swapping pages");
   check(runtime_, runtime_.record(began_.get(), stream), "swapping pages");
   std::span<const PlanCopy> copies = plan.copies;
   for (bool first = true; !copies.empty(); first = false) {
-    // The next batch goes through the same memory.
+    // The next batch uses the same memory.
     if (!first) check(runtime_, runtime_.synchronize(stream), "swapping pages");
     list_.clear();
     for (const PlanCopy& one : copies.first(std::min(copies.size(), most_copies_))) {

@@ -8,13 +8,13 @@
 namespace weft::cuda {
 namespace {
 
-// Steps with more rows than this, which hold parts of prompts, have a multiple of this many rows:
-// fewer shapes for the library to prepare, and whole tiles.
+// Steps with more rows than this contain parts of prompts. Their rows are rounded up to a multiple
+// of this number: so the library prepares for fewer shapes, and tiles are whole.
 constexpr std::int64_t kRowStep = 128;
 
-// A step without sequences runs first, so that nothing is set up while a graph is recorded. Of the
-// telling form only the head runs: the ops before it have run already, and the other stages, which
-// lack that form, would not send a second time.
+// A step without sequences runs first, so that recording a graph sets nothing up. In the form with
+// summaries (StepView::tells) only the head runs: the ops before it have already run, and other
+// stages, which lack that form, would not send a second time.
 OwnedGraph record_graph(CudaDevice& device, const StepView& view) {
   Runtime& runtime = device.runtime();
   const OpList& decode = device.program().decode;
@@ -73,7 +73,7 @@ void RecordedSteps::record(CudaDevice& device, std::int64_t rows, std::int64_t v
     steps_.push_back(record_step(device, view, device.layout().told.can_tell()));
   }
   if (verified == 0) return;
-  // Steps with more rows take so long that launching them op by op costs little.
+  // Steps with more rows take so long that launching op by op costs little.
   for (const std::int64_t bucket : buckets_of(2, std::min(verified, kRowStep))) {
     verifying_.push_back(record_step(device, {.rows = bucket, .outputs = bucket}, false));
   }

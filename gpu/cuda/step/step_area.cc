@@ -9,7 +9,7 @@ std::int32_t pages_for(std::int64_t tokens, std::int32_t page_tokens) {
   return static_cast<std::int32_t>((tokens + page_tokens - 1) / page_tokens);
 }
 
-// One plan serves all layers, so it is made for the widest of them.
+// All layers share one plan, so it is made for the layer with the most heads.
 AttentionShape attention_shape(const Program& program, const DeviceOptions& options,
                                const Properties& properties) {
   AttentionShape shape;

@@ -132,14 +132,14 @@ void StepWriter::plan(std::span<const DeviceSequence> sequences, bool causal, Cu
   count = static_cast<std::int32_t>(items_.size());
 }
 
-// Rows of one adapter follow one another, in tasks of up to kAdapterTaskRows.
+// Rows of one adapter become contiguous, in tasks of up to kAdapterTaskRows.
 void StepWriter::write_adapter_tasks(std::int64_t rows) {
   std::fill(place_of_row_.begin() + tokens_, place_of_row_.begin() + rows, -1);
   std::ranges::fill(place_ends_, 0);
   for (std::int64_t row = 0; row < rows; ++row) {
     ++place_ends_[index_of(place_of_row_[index_of(row)] + 1)];
   }
-  // Each place's end begins as its beginning, and moves as rows are put there.
+  // The end of each place's rows begins at their start, and moves as rows are added.
   std::exclusive_scan(place_ends_.begin(), place_ends_.end(), place_ends_.begin(), 0);
   for (std::int32_t row = 0; row < rows; ++row) {
     area_.adapter_rows[place_ends_[index_of(place_of_row_[index_of(row)] + 1)]++] = row;
@@ -198,7 +198,7 @@ void StepWriter::replace_outputs(Stream stream, std::span<const std::int32_t> ro
 void StepWriter::copy_pages(Stream stream, std::span<const PageCopy> copies, const Layout& layout) {
   while (!copies.empty()) {
     const std::size_t count = batches_.next(copies, index_of(shape_.pages));
-    // The next batch goes through the same memory.
+    // The next batch uses the same memory.
     check(runtime_, runtime_.synchronize(stream), "copying pages");
     std::ranges::copy(copies.first(count), area_.copies);
     bring(device_.copies, area_.copies, count, stream, "uploading copies of pages");
@@ -214,7 +214,7 @@ void StepWriter::copy_pages(Stream stream, std::span<const PageCopy> copies, con
 
 void StepWriter::start_counts(Stream stream, std::int32_t slot, std::span<const TokenId> tokens,
                               std::int32_t prompt_tokens, const TokenCounts& counts) {
-  // Few sequences count tokens, and fewer begin with a history: so waiting here is cheap.
+  // Few sequences count tokens, and fewer begin with a history, so waiting here is cheap.
   check(runtime_, runtime_.synchronize(stream), "counting tokens");
   std::ranges::copy(tokens, area_.history);
   bring(device_.history, area_.history, tokens.size(), stream, "uploading a history");

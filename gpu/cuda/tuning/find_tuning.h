@@ -9,10 +9,10 @@
 
 namespace weft::cuda {
 
-/// How `program` runs on the GPU that calls itself `gpu`: as `file` says, which may have been
-/// measured on another; where it is empty, as the table built in for that GPU says (config/tuning);
-/// where there is none, with CudaLinearTable::default_way() and the running maximum. Errors of
-/// TuningTable::read().
+/// Returns the tuning of `program` on the GPU with the name `gpu`. It comes from `file`, which may
+/// have been measured on another GPU. If `file` is empty, it comes from the built-in table of that
+/// GPU (config/tuning). If there is none, it is CudaLinearTable::default_way() and the running
+/// maximum. Errors of TuningTable::read().
 [[nodiscard]] Result<Tuning> find_tuning(const std::string& file, std::string_view gpu,
                                          const Program& program);
 

@@ -20,17 +20,19 @@
 namespace weft::cuda {
 namespace {
 
-// Weights go round through so many times the L2 cache: what was read is long gone from it.
+// The weights of successive calls take this many times the L2 cache, so that a call finds none of
+// its weights in the cache.
 constexpr std::int64_t kCaches = 4;
-// What one replay should take: a thousand times the resolution of an event's time.
+// The wanted time of one replay: a thousand times the resolution of an event's time.
 constexpr double kReplaySeconds = 1e-3;
 constexpr std::int64_t kMaxCalls = 4096;
 constexpr int kReplays = 9;
-// A way that alone takes so many times what another takes in a row is not measured further.
+// A way is not measured further if one call takes this many times the time of another way's calls
+// in sequence.
 constexpr double kHopeless = 8;
-// Share of the default's time that another way may need to replace it.
+// The share of the default's time below which another way replaces the default.
 constexpr double kWins = 0.98;
-// As many different numbers as that; then they begin again.
+// Bytes of different random numbers; after these the numbers repeat.
 constexpr std::int64_t kMaxNumbersBytes = std::int64_t{1} << 20;
 
 struct Product {
@@ -58,8 +60,8 @@ std::vector<Product> products_of(const Program& program, bool codes) {
   return products;
 }
 
-/// Random numbers of -1 .. 1 as a device holds them. Encoded weights are random bytes up to 127, as
-/// zeros and scales of files mostly are: greater zeros take kCodes longer.
+/// Returns random numbers in -1 .. 1 as a device holds them. Encoded weights are random bytes up to
+/// 127, since zeros and scales in files are mostly that small: greater zeros make kCodes slower.
 std::vector<std::byte> random_numbers(DType dtype, std::int64_t bytes) {
   std::vector<std::byte> numbers(static_cast<std::size_t>(std::min(bytes, kMaxNumbersBytes)));
   std::mt19937 random(1);
@@ -81,7 +83,7 @@ std::vector<std::byte> random_numbers(DType dtype, std::int64_t bytes) {
   return numbers;
 }
 
-/// Where a product's calls read and write. Each call has weights of its own.
+/// The operands of a product's calls. Each call has its own weights.
 struct Operands {
   std::vector<DeviceMatrix> weights;
   DeviceRows in{}, residual{}, out{};
@@ -140,7 +142,7 @@ class ProductTimer {
     const bool codes = properties.multiplies_codes;
     operands_.weights.push_back(take_matrix(*product_.plan, arena, codes));
     const auto one = static_cast<std::int64_t>(arena.used() - before);
-    // A part of a tiny matrix stays in the cache, as it does in a step.
+    // A part of a tiny matrix stays in the cache, as in a step.
     for (std::int64_t all = one;
          all < kCaches * properties.l2_bytes && std::ssize(operands_.weights) < kMaxCalls;
          all += one) {
@@ -168,7 +170,7 @@ class ProductTimer {
   void fill(std::size_t bytes) {
     check(runtime_, runtime_.clear(memory_.get(), bytes, stream_), "clearing memory");
     for (const DeviceMatrix& weight : operands_.weights) fill(weight);
-    // A way may take the inputs in a narrower type; two numbers of bf16 are one of f32.
+    // A way may take narrower inputs; two numbers of bf16 take the place of one f32.
     const DeviceRows& in = operands_.in;
     const std::int64_t inputs = weft::bytes_of(in.dtype, in.capacity * in.stride).value();
     const DType narrow = in.dtype == DType::kF32 ? DType::kBF16 : in.dtype;
@@ -183,7 +185,7 @@ class ProductTimer {
     }
     if (weight.keeps_blocks()) return;
     const std::int64_t count = weight.rows() * weight.stride;
-    // q8_0 has a byte for each number; its scales lie apart.
+    // q8_0 has a byte for each number; its scales are separate.
     const std::int64_t bytes =
         weight.encoded() ? count : weft::bytes_of(weight.dtype, count).value();
     const std::int64_t scales = weight.encoded() ? weight.rows() * (weight.inputs / 32) * 2 : 0;
@@ -193,7 +195,8 @@ class ProductTimer {
 
   void write(const std::byte* place, const std::vector<std::byte>& numbers, std::int64_t bytes) {
     if (bytes == 0) return;
-    auto* to = memory_.get() + (place - memory_.get());  // which a DeviceMatrix only reads
+    // A DeviceMatrix has a const pointer to this memory.
+    auto* to = memory_.get() + (place - memory_.get());
     for (auto left = static_cast<std::size_t>(bytes); left > 0;) {
       const std::size_t piece = std::min(left, numbers.size());
       check(runtime_, runtime_.copy_to_device(to, numbers.data(), piece, stream_),
@@ -212,9 +215,9 @@ class ProductTimer {
            rows(operands_.in) + rows(operands_.residual) + rows(operands_.out);
   }
 
-  /// What a call takes; `best` is what another way does.
+  /// Returns the seconds of a call; `best` is the time of the best other way.
   double seconds(LinearWay way, std::int64_t tokens, double best) {
-    launch(way, tokens, 0);  // which sets up what the way needs
+    launch(way, tokens, 0);  // the first launch sets up what the way needs
     const double alone = timed([&] { launch(way, tokens, 1); });
     if (alone > kHopeless * best) return alone;
     const auto sets = static_cast<std::int64_t>(operands_.weights.size());

@@ -12,7 +12,7 @@
 
 namespace weft::cuda {
 
-/// What one way takes for one product, in seconds.
+/// The seconds that one way takes for one product.
 struct WayTime {
   LinearWay way = LinearWay::kVector;
   double seconds = 0;
@@ -21,30 +21,31 @@ struct WayTime {
 /// One product of a model at one number of tokens, measured.
 struct ProductTime {
   LinearShape shape{};
-  std::int64_t bytes = 0;     ///< that any way must at least move: weights, inputs and outputs
-  std::vector<WayTime> ways;  ///< every way that can do it; first the one taken without a table
-  std::size_t fastest = 0;    ///< of `ways`, as fastest_of() says
+  std::int64_t bytes = 0;  ///< bytes that any way must move: weights, inputs and outputs
+  /// All ways that can compute it; the first is the way without a table.
+  std::vector<WayTime> ways;
+  std::size_t fastest = 0;  ///< index in `ways`, from fastest_of()
 };
 
-/// Numbers of tokens that are measured where nobody says.
+/// Returns the numbers of tokens that are measured by default.
 [[nodiscard]] std::vector<std::int64_t> default_tuning_tokens();
 inline constexpr std::int64_t kMaxTuningTokens = 8192;
 
-/// Which of them to take: the first, unless another needs at least 2 % less. Where two are as good
-/// as equal, the noise of a measurement does not decide.
+/// Returns the index of the way to take: the first, unless another needs at least 2 % less time. So
+/// noise does not decide between ways that are about equal.
 [[nodiscard]] std::size_t fastest_of(const std::vector<WayTime>& ways) noexcept;
 
-/// Told how many of the measurements are done.
+/// Called with the number of measurements that are done.
 using TuneProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// Measures each product of a program (once for each dtype, rows and inputs) at each number of
-/// tokens, rounded up to their bucket, by every way that can do it, with what the program does to
-/// the product's outputs. Numbers are random. Each call has weights of its own among so many that
-/// none are still in the L2 cache when their turn comes again; inputs are, as they are in a step.
-/// Calls are recorded and replayed as a step's are; of several replays the median counts.
+/// tokens, rounded up to its bucket. It measures every way that can compute the product, with the
+/// product's epilogue in the program. Numbers are random. Each call has its own weights, so many
+/// that none are still in the L2 cache when they are used again. Inputs stay in the cache, as in a
+/// step. Calls are recorded and replayed like a step; the median of several replays counts.
 ///
-/// Takes its memory when it begins and gives it back. Leaves `runtime`'s GPU the calling thread's.
-/// kDriver, kOutOfMemory.
+/// Allocates its memory at the start and frees it at the end. Leaves the GPU of `runtime` current
+/// on the calling thread. kDriver, kOutOfMemory.
 [[nodiscard]] Result<std::vector<ProductTime>> time_products(
     Runtime& runtime, const Program& program, const std::vector<std::int64_t>& tokens,
     const TuneProgress& progress = {});

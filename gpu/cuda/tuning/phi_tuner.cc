@@ -10,7 +10,7 @@
 namespace weft::cuda {
 namespace {
 
-// Neighbours lie well within each other's range of 2 * kUnifiedRange.
+// Neighbouring values are well within each other's range of 2 * kUnifiedRange.
 constexpr std::array kCandidates = {0.0F,  20.0F,  -20.0F, 40.0F,   -40.0F, 60.0F,  -60.0F,
                                     80.0F, -80.0F, 120.0F, -120.0F, 160.0F, -160.0F};
 static_assert(kUnifiedRange >= 40);

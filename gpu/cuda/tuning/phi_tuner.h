@@ -11,33 +11,34 @@
 
 namespace weft::cuda {
 
-/// A phi, and how many rows of attention had to be computed again with it.
+/// A phi, and the number of rows of attention that had to be computed again with it.
 struct PhiTrial {
   float phi = 0;
   std::uint32_t recomputed = 0;
 };
 
-/// What was tried, in this order: nearest to 0 first, and nothing after one that did.
+/// The trials in their order, by distance from 0. The search stops at the first phi that needs no
+/// row again.
 struct PhiSearch {
   std::vector<PhiTrial> trials;
 
-  /// The one with the fewest, of several the nearest to 0.
+  /// Returns the trial with the fewest rows; among several the phi nearest to 0.
   [[nodiscard]] const PhiTrial& best() const;
-  /// That one, if no row was computed again.
+  /// Returns that phi, if no row was computed again.
   [[nodiscard]] std::optional<float> phi() const;
 };
 
-/// Whether a device decodes with a phi at all: its kernel does over keys in bf16.
+/// Whether a device can decode with a phi: the kernel does so with keys in bf16.
 [[nodiscard]] constexpr bool takes_phi(DType kv_dtype) noexcept { return kv_dtype == DType::kBF16; }
 
-/// Looks for a phi (FlashDecoding++, arXiv 2311.01282, section 3) with which decoding `prompts` of
-/// a decoder needs no running maximum: their first halves are read at once, then one token after
-/// the other. What is longer than the device's context is cut. The device is left with its linear
-/// table `linear`, without phi. kDriver, kOutOfRange for a token that the model has not.
+/// Looks for a phi (FlashDecoding++, arXiv 2311.01282, section 3) with which decoding `prompts`
+/// needs no running maximum. The first half of each prompt is read at once, the rest token by
+/// token. Prompts are cut to the device's context. The device keeps the linear table `linear`,
+/// without phi. kDriver; kOutOfRange for a token that the model does not have.
 [[nodiscard]] Result<PhiSearch> find_phi(CudaDevice& device, const CudaLinearTable& linear,
                                          std::span<const std::vector<TokenId>> prompts);
 
-/// Tokens at random, the same in each run.
+/// Returns random tokens, the same in each run.
 [[nodiscard]] std::vector<std::vector<TokenId>> random_prompts(std::int64_t vocabulary,
                                                                std::size_t prompts,
                                                                std::size_t tokens);

@@ -26,7 +26,7 @@ std::optional<Number> number_of(std::string_view word) {
   return number;
 }
 
-/// Reads the first line. Returns what is wrong with it, or nothing.
+/// Reads the first line. Returns an error message, or nothing.
 std::string_view read_header(std::string_view line, int& version, std::string& gpu) {
   if (next_word(line) != kMagic) return "the first line is not weft-tuning, version, GPU";
   version = number_of<int>(next_word(line)).value_or(0);
@@ -39,7 +39,7 @@ std::string_view read_header(std::string_view line, int& version, std::string& g
   return gpu.empty() ? "no name of a GPU" : "";
 }
 
-/// Whether a file of this version says of encoded weights which way is the fastest.
+/// Whether a file of this version has measurements of encoded weights.
 bool measures_encoded(int version) { return version > 1; }
 
 bool is_of_encoded(std::string_view line) {
@@ -139,7 +139,7 @@ Tuning TuningTable::tuning_of(const Program& program) const {
 
 std::string tuned_name(const Program& program) {
   std::string name = program.family;
-  // A family is named by its spec, in any words.
+  // A family's name comes from its spec and may contain any characters.
   const auto blank = [](char letter) { return static_cast<unsigned char>(letter) <= ' '; };
   std::ranges::replace_if(name, blank, '_');
   return name + "-" + std::to_string(program.parameters);

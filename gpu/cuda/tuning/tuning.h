@@ -17,23 +17,23 @@ namespace weft::cuda {
 /// How the products and the attention of one model are computed on one GPU.
 struct Tuning {
   CudaLinearTable linear{};
-  /// Decoding scales scores by phi and not by their running maximum: see CudaAttentionParams.
+  /// Decoding scales scores by phi instead of by their running maximum: see CudaAttentionParams.
   bool unified_softmax = false;
   float phi = 0;
 };
 
-/// What was measured on one kind of GPU, for all models: the ways of products (FlashDecoding++,
-/// arXiv 2311.01282, section 5) and phi of each model whose softmax needs no running maximum
-/// (section 3). As text:
+/// Measurements on one kind of GPU, for all models: the ways of products (FlashDecoding++, arXiv
+/// 2311.01282, section 5) and phi of each model whose softmax needs no running maximum (section 3).
+/// As text:
 ///
 ///     weft-tuning 2 NVIDIA H200
 ///     bf16 12288 4096 16 flat
 ///     phi llama-6738415616 0
 ///
-/// the first line with the version and the GPU's name, then lines of CudaLinearTable, and lines
-/// with a model, as tuned_name() calls it or its family, and a number. Lines that begin with # are
-/// notes and come after the first line when it is printed; empty lines do not count. Lines of
-/// version 1 on encoded weights are left out: one way alone was measured for them.
+/// The first line has the version and the GPU's name. Then come lines of CudaLinearTable, and lines
+/// with a model and a number. A model is named by tuned_name() or by its family. Lines that begin
+/// with # are notes, which print() puts after the first line. Empty lines do not count. Lines of
+/// version 1 on encoded weights are left out, because only one way was measured for them.
 class TuningTable {
  public:
   static constexpr int kVersion = 2;
@@ -44,15 +44,15 @@ class TuningTable {
 
   /// kBadTuning: "name:3: what is wrong".
   [[nodiscard]] static Result<TuningTable> parse(std::string_view text, std::string_view name);
-  /// The same of a file of at most kMaxBytes, and the errors of core/io/file.h.
+  /// As parse(), for a file of at most kMaxBytes; also returns the errors of core/io/file.h.
   [[nodiscard]] static Result<TuningTable> read(const std::string& file);
-  /// What parse() reads.
+  /// Returns a text that parse() reads.
   [[nodiscard]] std::string print() const;
 
   [[nodiscard]] const std::string& gpu() const noexcept { return gpu_; }
   [[nodiscard]] CudaLinearTable& linear() noexcept { return linear_; }
 
-  /// `model` has no blanks. Without a phi its softmax takes the running maximum.
+  /// `model` has no blanks. Without a phi the model's softmax uses the running maximum.
   void set_phi(const std::string& model, std::optional<float> phi);
 
   [[nodiscard]] Tuning tuning_of(const Program& program) const;
@@ -66,8 +66,8 @@ class TuningTable {
   std::map<std::string, float, std::less<>> phi_;
 };
 
-/// "llama-6738415616": family and parameters, wherever the model lies and whatever it was trained
-/// further to.
+/// Returns family and number of parameters, as in "llama-6738415616". The name does not depend on
+/// the model's file or further training.
 [[nodiscard]] std::string tuned_name(const Program& program);
 
 }  // namespace weft::cuda
