@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// What can go wrong with a device.
+/// Errors of devices.
 enum class DeviceErrc {
   /// This build of Weft has no code for GPUs.
   kNoGpuSupport = 1,
@@ -12,20 +12,20 @@ enum class DeviceErrc {
   kNoSuchDevice,
   /// The driver or the device reported an error; the detail has its text.
   kDriver,
-  /// There is not enough memory; the detail says how much was wanted.
+  /// There is not enough memory; the detail says how much was requested.
   kOutOfMemory,
-  /// A token or a position is outside what the model knows; the detail has the numbers.
+  /// A token or a position is outside of what the model knows; the detail has the numbers.
   kOutOfRange,
-  /// The device is there and has not what this needs, or the model cannot be laid out on devices as
-  /// the configuration says; the detail says what.
+  /// The device lacks something that the call needs, or the model cannot be laid out on devices as
+  /// the configuration says. The detail says what.
   kUnfit,
-  /// A file of `weft tune` cannot be read; the detail has its name, the line and what is wrong.
+  /// A file of `weft tune` cannot be read; the detail has its name, the line and the reason.
   kBadTuning,
-  /// Another process of the model is gone or cannot be reached; the detail says which and why.
+  /// Another process of the model is lost or cannot be reached; the detail says which and why.
   kRankLost,
 };
 
-/// The category of these errors, and how one becomes a boost::system::error_code.
+/// The category of these errors, and the conversion to boost::system::error_code.
 [[nodiscard]] const TableCategory& device_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(DeviceErrc code) noexcept;
 

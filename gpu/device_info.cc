@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-/// The value of the first line `key : value` of a file under /proc; empty when there is none.
+/// Returns the value of the first line `key : value` of a file under /proc; empty if there is none.
 std::string proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -31,7 +31,8 @@ std::size_t meminfo_bytes(const std::string& key) {
   return value.empty() ? 0 : std::stoull(value) * 1024;
 }
 
-// A number in a file of its own; nullopt when there is none, as where a limit is "max".
+// Returns the number in a file that holds only a number; nullopt if there is none, for example if a
+// limit is "max".
 std::optional<std::size_t> number_in(const std::string& path) {
   std::ifstream file(path);
   std::size_t number = 0;
@@ -39,7 +40,7 @@ std::optional<std::size_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-// The free memory of this process's control group, which may be a container's (cgroup v2).
+// Returns the free memory of this process's control group, which may be a container's (cgroup v2).
 std::size_t group_free_bytes() {
   const std::string value = proc_value("/proc/self/cgroup", "0:");  // ":/its/path"
   const std::string group = "/sys/fs/cgroup" + (value.empty() ? "" : value.substr(1));

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// A device that forwards every call to another device: the base of devices that stand before
-/// another one and change or record some calls. A subclass overrides those calls and passes them on
-/// to device(). Threads and errors are those of the other device.
+/// Forwards every call to another device. It is the base of devices that stand before another
+/// device and change or record some calls. A subclass overrides these calls and passes them on to
+/// device(). Threads and errors are as for the other device.
 class ForwardingDevice : public StepDevice {
  public:
   /// `device` is not null.

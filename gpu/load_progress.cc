@@ -13,7 +13,7 @@ void LoadProgress::operator()(std::int64_t done, std::int64_t total) const {
 
 void throw_if_stopped(const std::stop_token& stop) {
   if (!stop.stop_requested()) return;
-  // Asio's operation_aborted.
+  // The code of Asio's operation_aborted.
   throw boost::system::system_error(ECANCELED, boost::system::system_category());
 }
 

@@ -28,7 +28,7 @@
 namespace weft {
 namespace {
 
-/// The memory of all replicas together: the weights once, and everything else for each.
+/// Returns the memory of all replicas together: the weights once, everything else for each.
 DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wishes,
                               std::size_t count) {
   const auto replicas = static_cast<std::int64_t>(count);
@@ -41,7 +41,8 @@ DeviceNeeds needs_of_replicas(const Program& program, const CapacityWishes& wish
   return needs;
 }
 
-/// The weights of a model on the host: another engine's, or its own, which it leaves for others.
+/// The weights of a model on the host: another engine's, or its own, which other engines can use
+/// later.
 class PooledWeights {
  public:
   PooledWeights(const OpenedModel& model, const DeviceWishes& wishes)
@@ -49,11 +50,12 @@ class PooledWeights {
     if (wishes.weights) entry_ = wishes.weights->find(*model.program);
   }
 
-  /// Bytes of the weights that must still be loaded.
+  /// Returns the bytes of the weights that must still be loaded.
   [[nodiscard]] std::int64_t bytes(const DeviceNeeds& needs) const {
     return entry_ ? 0 : needs.weight_bytes;
   }
-  /// Claims the weights that are still to be loaded, for as long as any engine uses them.
+  /// Claims memory for the weights that are still to be loaded, for as long as any engine uses
+  /// them.
   Result<void> claim(std::int64_t bytes) {
     if (!wishes_.weights || entry_ || !wishes_.budget) return {};
     auto claimed = wishes_.budget->take([bytes](std::int64_t left) -> Result<std::int64_t> {
@@ -87,7 +89,7 @@ class PooledWeights {
   std::optional<MemoryClaim> claim_;
 };
 
-/// The needs of a replica that has its weights already.
+/// Returns the needs of a replica that already has its weights.
 DeviceNeeds without_weights(DeviceNeeds needs) {
   needs.bytes = [all = std::move(needs.bytes), weights = needs.weight_bytes](
                     const DeviceLimits& limits) { return all(limits) - weights; };
@@ -95,7 +97,7 @@ DeviceNeeds without_weights(DeviceNeeds needs) {
   return needs;
 }
 
-/// Lets a device guess as much as its limits allow.
+/// Gives a device a drafter for as many guesses as its limits allow.
 template <class Device>
 Result<void> use_drafter(Device& device, HostDrafters& drafters, const LoadProgress& progress) {
   auto drafter = drafters.make(device.limits(), progress);
@@ -172,7 +174,7 @@ Result<std::unique_ptr<cuda::Runtime>> runtime_of(const std::string& device) {
   return cuda::open_runtime(*index);
 }
 
-/// An opened GPU, and how products are computed on it.
+/// An opened GPU, and its tuning.
 struct OpenGpu {
   std::unique_ptr<cuda::Runtime> runtime;
   cuda::Tuning tuning;
@@ -202,8 +204,8 @@ Result<void> keep_in_files(const OpenedModel& model, const CapacityWishes& capac
   return {};
 }
 
-/// The threads that load a GPU's weights while other models are served. They load two thirds as
-/// fast as all threads would, and threads that serve find a processor.
+/// Returns the number of threads that load a GPU's weights while other models are served. They load
+/// two thirds as fast as all threads would, and leave processors to the serving threads.
 int threads_beside_others() { return std::max(1, host_parallelism() / 4); }
 
 Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& wishes,
@@ -269,7 +271,7 @@ Result<StepDevices> load_on_gpus(const OpenedModel& model, const DeviceWishes& w
 
 DType kv_dtype_for(const std::string& device, const Program& program) {
   const auto partition = parse_partition(device);
-  // The host reads the types of keys and values that a GPU reads fast.
+  // The host reads the types of keys and values that GPUs read fast.
   const bool on_gpu = partition && !std::ranges::all_of(partition->stages, [](const auto& stage) {
                         return stage.is_on_host();
                       });

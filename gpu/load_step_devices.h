@@ -20,48 +20,48 @@ namespace weft {
 
 class HostWeightPool;
 
-/// The devices that are to run a model, and the memory that they may take.
+/// The devices that will run a model, and the memory that they may take.
 struct DeviceWishes {
-  /// Where each replica runs: a device as list_devices() names it, or a partition; see
+  /// Where each replica runs: a device by its name from list_devices(), or a partition; see
   /// parse_replicas().
   std::vector<std::string> replicas{"cpu"};
-  RankWorld world{};              ///< the processes that share the partition of the one replica
-  int threads = 0;                ///< of the host devices together, or of the loading; 0: all
-  std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
+  RankWorld world{};  ///< the processes that share the partition, if there is one replica
+  int threads = 0;    ///< threads of all host devices together, or of loading; 0: all
+  std::optional<DType> kv_dtype;  ///< empty: kv_dtype_for()
   std::string tuning{};           ///< a file of `weft tune`; empty: see cuda::find_tuning
-  CapacityWishes capacity{};      ///< its kv_dtype is not looked at
-  /// The budget that memory is claimed from, as long as one of the made devices lives; null: from
-  /// the device's free memory.
+  CapacityWishes capacity{};      ///< its kv_dtype is ignored
+  /// The budget from which memory is claimed, for as long as one of the devices lives. Null: the
+  /// device's free memory.
   std::shared_ptr<MemoryBudget> budget{};
-  /// Where a model on the host finds weights that another engine has loaded, and leaves its own for
-  /// others; null: it loads weights of its own.
+  /// Where a model on the host finds weights that another engine has loaded, and offers its own.
+  /// Null: it loads its own weights.
   std::shared_ptr<HostWeightPool> weights{};
-  /// The draft model that guesses (CapacityWishes::guesses), on the host beside the model; null:
-  /// none. It has the model's vocabulary.
+  /// The draft model that guesses (CapacityWishes::guesses), on the host beside the model. It has
+  /// the model's vocabulary. Null: none.
   std::shared_ptr<const OpenedModel> draft{};
-  bool looks_up = true;  ///< beside a draft model, guesses are looked up too
+  bool looks_up = true;  ///< with a draft model, guesses are also looked up
 };
 
-/// The type of keys and values where no setting names one: f32 on the host. On a GPU, or where a
-/// GPU is among the devices, it is the type of the weights if that has 16 bits, and bf16 if they
-/// are encoded.
+/// Returns the type of keys and values if no setting names one: f32 on the host. If a GPU is among
+/// the devices, it is the type of the weights if that has 16 bits, and bf16 if the weights are
+/// encoded.
 [[nodiscard]] DType kv_dtype_for(const std::string& device, const Program& program);
 
 struct StepDevices {
-  DeviceLimits limits;               ///< of each: what fits where there is the least room
+  DeviceLimits limits;  ///< limits of each device: those that fit where there is the least room
   std::vector<DeviceRanks> devices;  ///< by replica
 };
 
-/// Measures the devices, takes their memory and loads the model. Replicas of one device of the host
-/// share its weights; all others load their own. kNoSuchDevice, kOutOfMemory, kDriver; kUnfit for
-/// what a device has not, such as keys and values in int8 on a GPU, a memory budget for several
-/// GPUs, and errors of parse_replicas().
+/// Measures the devices, takes their memory and loads the model. Replicas on the host share its
+/// weights; all others load their own. kNoSuchDevice, kOutOfMemory, kDriver; kUnfit for what a
+/// device lacks, such as keys and values in int8 on a GPU or a memory budget for several GPUs;
+/// errors of parse_replicas().
 [[nodiscard]] Result<StepDevices> load_step_devices(const OpenedModel& model,
                                                     const DeviceWishes& wishes,
                                                     const std::vector<TokenId>& end_tokens,
                                                     const LoadProgress& progress = {});
 
-/// A device that a SequenceRunner uses, alone, with the tuning that is built in. `device` may be a
+/// Loads a device for a SequenceRunner alone, with the built-in tuning. `device` may be a
 /// partition.
 [[nodiscard]] Result<std::unique_ptr<ModelDevice>> load_model_device(
     const OpenedModel& model, const std::string& device, const DeviceOptions& options,

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// As many steps of `bytes` as a piece has room for, in whole multiples of `grain`.
+// Returns how many steps of `bytes` a piece has room for, as a multiple of `grain`.
 std::int64_t at_once(const MatrixPart& part, std::int64_t bytes, std::int64_t grain) {
   const std::int64_t piece = part.tensor->piece_bytes;
   return std::max<std::int64_t>(piece / std::max<std::int64_t>(bytes, 1) / grain, 1) * grain;

@@ -22,45 +22,45 @@ struct PartPiece {
   std::int64_t inputs = 0;
 };
 
-/// Where rows of an embedding's table stand in its tensor, in bytes.
+/// Returns the range of bytes in which rows of an embedding's table lie in its tensor.
 [[nodiscard]] Extent bytes_of_rows(const CheckpointTensor& table, const Extent& rows);
 
-/// Where a piece stands in its tensor, from the first of its numbers to the last.
+/// The range of bytes of a piece in its tensor, from the first of its numbers to the last.
 struct PieceBytes {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 [[nodiscard]] PieceBytes place_of(const MatrixPart& part, const PartPiece& piece);
 
-/// How much of a part is read at once, some MiB. Of a part whose inputs stand side by side:
-/// outputs, in whole panels. Of a part that is transposed in its tensor: inputs, in whole blocks.
+/// Return how much of a part is read at once, some MiB. If a part's inputs are contiguous: outputs,
+/// in whole panels. If a part is transposed in its tensor: inputs, in whole blocks.
 [[nodiscard]] std::int64_t outputs_at_once(const MatrixPart& part);
 [[nodiscard]] std::int64_t inputs_at_once(const MatrixPart& part);
 
-/// Reads a program's matrices from their checkpoint, piece by piece through a buffer of its own,
-/// which is as large as the largest piece. Owner only: each thread has one.
+/// Reads a program's matrices from their checkpoint, piece by piece, through its own buffer, which
+/// is as large as the largest piece. Owner only: each thread has one.
 class PartReader {
  public:
-  /// For a load that may be asked to stop.
+  /// `stop` ends a load.
   explicit PartReader(std::stop_token stop = {}) : stop_(std::move(stop)) {}
 
-  /// From now on threads that serve requests run between two pieces (BackgroundPace).
+  /// From now on serving threads can run between two pieces (BackgroundPace).
   void give_way() noexcept { gives_way_ = true; }
-  /// Before a piece; read() does it itself. Both throw as throw_if_stopped().
+  /// Call it before a piece; read() calls it itself. Both throw as throw_if_stopped().
   void begin_piece();
 
-  /// Valid until the next call. One read, of all bytes from the piece's first to its last; blocks
-  /// are whole. Errors of CheckpointTensor::read_blocks().
+  /// Returns a piece, valid until the next call. It is one read of all bytes from the piece's first
+  /// to its last; blocks are whole. Errors of CheckpointTensor::read_blocks().
   [[nodiscard]] Result<SourceMatrix> read(const MatrixPart& part, const PartPiece& piece);
 
-  /// Reads the piece in the inputs' own order: where the tensor has another order, the piece is
-  /// whole rows and becomes f32.
+  /// Reads the piece in the inputs' own order. If the tensor has another order, the piece must be
+  /// whole rows, and it becomes f32.
   [[nodiscard]] Result<SourceMatrix> read_in_order(const MatrixPart& part, const PartPiece& piece);
 
  private:
   std::stop_token stop_;
   bool gives_way_ = false;
-  std::optional<BackgroundPace> pace_;  // once it has begun
+  std::optional<BackgroundPace> pace_;  // set once it gives way and has begun
   std::vector<std::byte> buffer_;
   std::vector<float> row_;
   std::vector<float> ordered_;

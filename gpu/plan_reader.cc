@@ -13,8 +13,8 @@ namespace {
 
 std::size_t place_of(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// The token that a row is fed when none could be chosen for it and the plan was made before that
-/// was known: its sequence has failed, so any token does.
+/// The token that a row is fed if no token could be chosen for it and the plan was made before that
+/// was known. Its sequence has failed, so any token will do.
 constexpr TokenId kAnyToken = 0;
 
 Error unfit(const PlanEntry& entry, const char* why) {
@@ -28,7 +28,7 @@ void check_guesses(const PlanEntry& entry, const DeviceLimits& limits) {
   throw boost::system::system_error(error.code, error.detail);
 }
 
-/// Returns where an entry begins of a row whose tokens end at `end`.
+/// Returns where an entry begins, for a row whose tokens end at `end`.
 std::int32_t start_of(const PlanEntry& entry, std::int32_t end) {
   if (entry.unsure == 0) return entry.start;
   if (end <= entry.start && end >= entry.start - entry.unsure) return end;
@@ -67,7 +67,7 @@ PlanReader::PlanReader(const DeviceLimits& limits, std::int32_t encoder_pages)
   choices_.reserve(rows);
   forked_.reserve(place_of(limits.pages_per_row()));
   readings_.reserve(rows);
-  // Each with its guesses.
+  // One entry for each row, with its guesses.
   const std::size_t guesses = rows * place_of(limits.guesses);
   guesses_.resize(guesses);
   tasks_.reserve(rows);
@@ -205,7 +205,7 @@ std::span<const SlotTokens> PlanReader::read_entries(const Plan& plan) {
   return entries_;
 }
 
-/// Gives the entries their places in the step and their pages.
+/// Assigns rows of the step and pages to the entries.
 void PlanReader::lay_entries() {
   std::int32_t first = 0;
   std::size_t next_page = 0;
@@ -222,7 +222,7 @@ void PlanReader::lay_entries() {
   }
 }
 
-/// Tells the drafter of an entry's tokens, and notes what it may guess behind them.
+/// Passes an entry's tokens to the drafter, and notes how many guesses it may make after them.
 void PlanReader::want_guesses(const PlanEntry& entry, const SlotTokens& tokens) {
   drafter_->observe(tokens.slot, known_ids(tokens));
   if (entry.guesses == 0) return;
@@ -237,7 +237,7 @@ void PlanReader::want_guesses(const PlanEntry& entry, const SlotTokens& tokens) 
        .pages = std::span(slot(tokens.slot).pages).first(place_of(limits_.kv_pages_for(end)))});
 }
 
-/// Puts what the drafter guesses behind the entries' tokens.
+/// Appends the drafter's guesses to the entries' tokens.
 void PlanReader::guess() {
   if (!drafter_) return;
   drafter_->guess_all(tasks_);
@@ -317,7 +317,7 @@ void PlanReader::read_samples(const Plan& plan) {
   }
 }
 
-/// Wants the logits of the entry's last token that is no guess, and of each guess.
+/// Adds outputs for the entry's last token before its guesses, and for each guess.
 void PlanReader::add_outputs(const SlotTokens& tokens) {
   const auto guesses = static_cast<std::int32_t>(tokens.guesses.size());
   const std::int32_t end = tokens.first + tokens.count;

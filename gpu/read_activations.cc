@@ -16,20 +16,21 @@ std::span<const float> numbers(const Rows& rows, std::int64_t index) {
   return {rows.row(index), static_cast<std::size_t>(rows.width)};
 }
 
-/// Rows [first, first + count) of a reading, as many as the device gives the logits of at once.
+/// Rows [first, first + count) of a reading: at most as many as the device computes logits of at
+/// once.
 struct ReadRows {
   std::int32_t first = 0;
   std::int32_t count = 0;
 };
 
-/// The logits of these rows, which all ranks that share the head compute together.
+/// Returns the logits of these rows. All ranks that share the head compute them together.
 Rows logits_of(const SlotReading& reading, const ReadRows& rows, ModelDevice& device) {
   std::vector<std::int32_t> wanted(static_cast<std::size_t>(rows.count));
   std::iota(wanted.begin(), wanted.end(), reading.first + rows.first);
   return device.logits_of(wanted);
 }
 
-/// The rows of a reading that its reader wants; those behind its end are in no reading.
+/// Returns the rows of a reading that its reader wants; later rows are in no reading.
 ReadRows wanted_rows(const SlotReading& reading) {
   const std::int32_t first = std::max(reading.reader->first_position() - reading.start, 0);
   return {first, std::max(reading.count - first, 0)};
@@ -47,7 +48,7 @@ void for_pieces(const SlotReading& reading, ModelDevice& device, const Work& wor
   }
 }
 
-/// Returns null when the reader has taken the rows, else the exception that it threw.
+/// Calls the reader. Returns null, or the exception that it threw.
 std::shared_ptr<const ChoiceFailure> tell(const SlotReading& reading, const ReadRows& rows,
                                           const Rows& hidden, const Rows& logits) {
   try {
@@ -72,7 +73,7 @@ void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result)
   for (const SlotReading& reading : plan.readings()) {
     std::shared_ptr<const ChoiceFailure> failure;
     for_pieces(reading, device, [&](const ReadRows& rows, bool with_logits) {
-      // A failure of the device in here is the device's own, and not the reader's.
+      // A failure of the device in here is the device's own, not the reader's.
       const bool reads = !reading.has_failed && !failure;
       if (!reads && is_alone) return;
       const Rows hidden = device.hidden_states(reading.first + rows.first, rows.count);

@@ -5,11 +5,11 @@
 
 namespace weft {
 
-/// Gives the numbers of the step that `device` ran last to its sequences' ActivationReaders. To be
-/// called after all choices have been told: logits computed here overwrite the step's logits.
+/// Passes the numbers of the step that `device` ran last to its sequences' ActivationReaders. Call
+/// it after all results are stored: logits computed here overwrite the step's logits.
 void read_activations(PlanReader& plan, ModelDevice& device, StepResult& result);
 
-/// To be called on the other ranks that share the head: computes their part of the logits.
+/// Call it on the other ranks that share the head: it computes their part of the logits.
 void follow_activations(const PlanReader& plan, ModelDevice& device);
 
 }  // namespace weft

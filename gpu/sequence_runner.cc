@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-// Prompts are read in steps of at most this: wide enough for the matrix units, and the buffers of a
-// step stay small.
+// The most prompt tokens of a step: wide enough for the matrix units, while the step's buffers stay
+// small.
 constexpr std::int64_t kStepTokens = 512;
 
 Error out_of_range(std::string detail) { return {DeviceErrc::kOutOfRange, std::move(detail)}; }
@@ -34,7 +34,7 @@ DeviceOptions SequenceRunner::options_for(const Program& program, std::int64_t c
                                           std::int32_t outputs) {
   DeviceOptions options;
   options.max_context = std::min(context, program.context);
-  const bool whole = !program.causal || program.has_encoder;  // an encoder sees all at once
+  const bool whole = !program.causal || program.has_encoder;  // an encoder sees all tokens at once
   const std::int64_t tokens =
       whole ? options.max_context : std::min(options.max_context, kStepTokens);
   options.max_tokens = static_cast<std::int32_t>(std::max<std::int64_t>(tokens, 1));

@@ -14,40 +14,42 @@ namespace weft {
 
 struct Adapter;
 
-/// Runs one sequence alone on a device, without actors: for the commands that look at models and
-/// for the tests of models. Owns pages 0, 1, ... of the device. Owner only; borrows the device.
+/// Runs one sequence alone on a device, without actors, for commands that look at models and for
+/// tests of models. Uses pages 0, 1, ... of the device. Owner only; borrows the device.
 class SequenceRunner {
  public:
   /// Called with results of consecutive tokens, in order; the rows are valid for the call.
   using Sink = std::function<void(ConstRows)>;
 
-  /// Tokens of a step whose logits can be asked for: few, since a row of logits is large.
+  /// The most tokens of a step whose logits can be requested: few, since a row of logits is large.
   static constexpr std::int32_t kStepOutputs = 64;
 
   explicit SequenceRunner(ModelDevice& device);
 
-  /// Options for a device that a runner needs for sequences of `context` tokens, every one of whose
-  /// logits may be asked for, of at most `outputs` tokens in a step (of an encoder: of all).
+  /// Returns options for a device that a runner needs for sequences of `context` tokens. The logits
+  /// of every token can be requested, of at most `outputs` tokens in a step (of an encoder: of
+  /// all).
   [[nodiscard]] static DeviceOptions options_for(const Program& program, std::int64_t context,
                                                  std::int32_t outputs = kStepOutputs);
 
-  /// Reads the encoder's input; before the first feed() of an encoder-decoder model.
+  /// Reads the encoder's input. Call it before the first feed() of an encoder-decoder model.
   [[nodiscard]] Result<void> encode(std::span<const TokenId> ids);
 
-  /// Appends tokens to the sequence. `sink` gets the logits after each of them, or with `last_only`
-  /// after the last. An encoder-only model takes its whole sequence in one call, and gives the
-  /// logits of each token, or hidden states where it has no head. `whole` is how long the sequence
-  /// is going to be, where that matters (LongRoPE); 0 = as long as it is now.
+  /// Appends tokens to the sequence. `sink` gets the logits of each token, or with `last_only` of
+  /// the last token. An encoder-only model takes its whole sequence in one call. `sink` then gets
+  /// the logits of each token, or hidden states if the model has no head. `whole` is the length
+  /// that the sequence will have, if that matters (LongRoPE); 0 = its present length.
   /// DeviceErrc::kOutOfRange naming the token or the length.
   [[nodiscard]] Result<void> feed(std::span<const TokenId> ids, const Sink& sink, bool last_only,
                                   std::int64_t whole = 0);
 
-  /// Computes with an adapter from now on, unmerged; the sequence begins again. The device has a
-  /// place (DeviceOptions::adapter_places). Errors of ModelDevice::prepare_adapter().
+  /// Computes with an adapter from now on, without merging it; the sequence begins again. The
+  /// device needs a place (DeviceOptions::adapter_places). Errors of
+  /// ModelDevice::prepare_adapter().
   [[nodiscard]] Result<void> use(const Adapter& adapter);
 
-  /// Forgets the tokens from position `length` on, which is at most length(): the next ones take
-  /// their place.
+  /// Forgets the tokens from position `length` on, which is at most length(); the next tokens
+  /// replace them.
   void rewind(std::int64_t length) { length_ = length; }
   /// Forgets the sequence.
   void reset() { length_ = 0; }

@@ -24,7 +24,7 @@ DeviceOptions step_options(const Program& program, const DeviceLimits& limits, D
   options.adapter_places = limits.adapter_places;
   options.adapter_rank = limits.adapter_rank;
   if (program.has_encoder || !limits.keeps_kv) {
-    // Each input of one step begins on a page of its own.
+    // Each input of one step begins on its own page.
     options.encoder_pages = limits.pages_per_step() + limits.rows;
   }
   return options;

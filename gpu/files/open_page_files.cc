@@ -17,11 +17,11 @@
 namespace weft {
 namespace {
 
-/// Training changes all of a tensor, so a few pieces tell one model from another.
+/// Training changes all parts of a tensor, so a few pieces distinguish models.
 constexpr std::uint64_t kSampleBytes = 4096;
 constexpr std::uint64_t kSamples = 3;
 
-/// The parts to be hashed, each behind its length.
+/// The parts to be hashed, each after its length.
 class Parts {
  public:
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }

@@ -11,16 +11,16 @@
 
 namespace weft {
 
-/// Identifies the pages that mean the same for the same tokens: by the model's description and
-/// program, its tensors (name, shape, samples of their bytes), the type of keys and values, the
-/// tokens of a page, and the computing device (`computer`: the host's instructions, or which GPU).
-/// Reads some KiB of each tensor; returns the errors of reading.
+/// Returns a key for pages that mean the same for the same tokens. It depends on the model's
+/// description and program, its tensors (name, shape, samples of their bytes), the type of keys and
+/// values, the tokens of a page, and the computing device (`computer`: the host's instructions, or
+/// which GPU). Reads some KiB of each tensor; returns the errors of reading.
 [[nodiscard]] Result<PageKey> page_identity(const OpenedModel& model, DType kv_dtype,
                                             const DeviceLimits& limits, std::string_view computer);
 
-/// Opens the wished folder for a device's pages. The device's memory outlives the files' use of it
-/// (PageFiles::close). kUnfit naming `cache.folder` and why it cannot be had; errors of
-/// page_identity().
+/// Opens the wished folder for a device's pages. The device's memory must outlive the files' use of
+/// it (PageFiles::close). kUnfit names `cache.folder` and the reason why it cannot be used; also
+/// errors of page_identity().
 [[nodiscard]] Result<std::shared_ptr<PageFiles>> open_page_files(const OpenedModel& model,
                                                                  const CapacityWishes& wishes,
                                                                  const DeviceLimits& limits,

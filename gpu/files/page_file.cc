@@ -13,16 +13,16 @@
 namespace weft {
 namespace {
 
-/// Changes with every change of the format of files or of the pages in them.
+/// Changes with every change of the files' format or of the pages' layout in them.
 constexpr std::array<char, 8> kMagic{'W', 'E', 'F', 'T', 'K', 'V', 0, 1};
 constexpr std::size_t kKeyBytes = sizeof(PageKey);
 constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std::uint64_t);
 
-/// Opens an existing file for reading; none where the file is not a regular one.
+/// Opens an existing file for reading; returns no file if it is not a regular file.
 FileDescriptor open_regular(const std::filesystem::path& path) {
-  // Otherwise opening a pipe would wait for a process that writes into it.
+  // Without O_NONBLOCK, opening a pipe would wait for a process that writes into it.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  struct stat status{};
+  struct stat status {};
   const bool is_regular =
       file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular) file.reset();
@@ -47,7 +47,7 @@ PageFile::PageFile(const PageKey& identity, std::size_t page_bytes, Put put)
 
 bool PageFile::is_at(const std::filesystem::path& path, const PageKey& key) const {
   const FileDescriptor file = open_regular(path);
-  struct stat status{};
+  struct stat status {};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
   if (std::cmp_not_equal(status.st_size, bytes())) return false;
   std::array<std::byte, kHeaderBytes> header;
@@ -94,7 +94,7 @@ bool PageFile::read(const std::filesystem::path& path, const PageKey& key,
   const auto content = std::span(content_).first(kHeaderBytes + page_bytes_);
   if (!std::ranges::equal(sha256(content), std::span(content_).last(kKeyBytes))) return false;
   std::ranges::copy(content.subspan(kHeaderBytes), page.begin());
-  ::futimens(file.get(), nullptr);  // used last, also for the next process
+  ::futimens(file.get(), nullptr);  // marks the file as used, also for the next process
   return true;
 }
 

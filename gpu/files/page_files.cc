@@ -128,7 +128,7 @@ void PageFiles::work() {
       reads_.clear();
       if (saves_.empty() || std::chrono::steady_clock::now() > close_by_) return;
     }
-    // Reads go first: a sequence waits for the page.
+    // Reads go first, because a sequence waits for the page.
     if (!reads_.empty()) {
       read_one(lock);
     } else {

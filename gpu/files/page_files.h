@@ -22,15 +22,15 @@ namespace weft {
 
 /// Counts of the pages in files.
 struct PageFilesStats {
-  std::size_t pages = 0;       ///< that can be read now
-  std::int64_t bytes = 0;      ///< of all files
-  std::uint64_t written = 0;   ///< pages
-  std::uint64_t read = 0;      ///< pages
+  std::size_t pages = 0;       ///< pages that can be read now
+  std::int64_t bytes = 0;      ///< bytes of all files
+  std::uint64_t written = 0;   ///< pages written
+  std::uint64_t read = 0;      ///< pages read
   std::uint64_t dropped = 0;   ///< pages that were not written because too many waited
-  std::uint64_t failures = 0;  ///< of reading and of writing
+  std::uint64_t failures = 0;  ///< failed reads and writes
 };
 
-/// Pages that are to be read, one after the other, each into a page of the device.
+/// Pages to be read one after the other, each into a page of the device.
 class PageRead {
  public:
   PageRead(std::vector<PageKey> keys, std::vector<std::int32_t> pages)
@@ -46,8 +46,8 @@ class PageRead {
 };
 
 /// Pages of the KV cache in files: copies of pages of the device's memory, which are read back when
-/// a sequence needs them. A thread of its own does all reading and writing; no other thread waits
-/// for a disk.
+/// a sequence needs them. One thread does all reading and writing; no other thread waits for a
+/// disk.
 ///
 /// A page that is to be written must not change until it is written or withdrawn. A page that is
 /// read into has no other user until the read is over or cancelled. withdraw() and cancel() wait
@@ -60,8 +60,8 @@ class PageRead {
 /// Thread-safe.
 class PageFiles {
  public:
-  static constexpr std::size_t kMostWaiting = 256;  // pages to be written
-  /// How long close() goes on writing what waits.
+  static constexpr std::size_t kMostWaiting = 256;  // the most pages that wait to be written
+  /// The longest time for which close() still writes waiting pages.
   static constexpr Duration kLastWrites = std::chrono::seconds(5);
 
   PageFiles(std::unique_ptr<PageFolder> folder, const PageKey& identity,
@@ -70,29 +70,31 @@ class PageFiles {
   PageFiles& operator=(const PageFiles&) = delete;
   ~PageFiles();
 
-  /// Sets the function that is told of failures: on the files' thread, or at once for a failure
-  /// from before. It must neither throw nor call back.
+  /// Sets the function that is called for failures: on the files' thread, or at once for an earlier
+  /// failure. It must neither throw nor call back.
   void tell_by(std::function<void(const std::string& what)> tell);
 
-  /// Called when a scheduler begins to use the files: pages and reads of an earlier scheduler are
-  /// withdrawn and cancelled. Returns whether there was none before.
+  /// Called when a scheduler begins to use the files. Withdraws pages and cancels reads of an
+  /// earlier scheduler. Returns true if there was none.
   bool attach();
-  /// Writes waiting pages, for a while, and ends the thread; then nothing touches the device's
-  /// memory and no page is found. The device's owner calls it before the device goes.
+  /// Writes waiting pages, for a limited time, and ends the thread. Afterwards nothing touches the
+  /// device's memory, and no page is found. The device's owner calls it before destroying the
+  /// device.
   void close();
 
   [[nodiscard]] const PageKey& identity() const noexcept { return identity_; }
   [[nodiscard]] bool contains(const PageKey& key) const;
-  /// Queues the page to be written; returns false where too many pages wait.
+  /// Queues the page to be written; returns false if too many pages wait.
   bool save(std::int32_t page, const PageKey& key);
-  /// Takes back the writing of a page: the page may change after this.
+  /// Withdraws a page from writing: afterwards the page may change.
   void withdraw(std::int32_t page);
 
   /// Queues pages to be read. There are as many pages as keys.
   void read(const std::shared_ptr<PageRead>& what);
-  /// Whether the read is over; then sets `done` to how many pages were read, `took` to how long.
+  /// Returns whether the read is over. If so, sets `done` to the number of pages read and `took` to
+  /// the time.
   [[nodiscard]] bool is_over(const PageRead& what, std::int32_t& done, Duration& took) const;
-  /// Ends a read at once; its pages are not touched after this.
+  /// Ends a read at once; afterwards its pages are not touched.
   void cancel(PageRead& what);
 
   [[nodiscard]] PageFilesStats stats() const;
@@ -114,15 +116,16 @@ class PageFiles {
 
   const std::unique_ptr<PageFolder> folder_;
   const PageKey identity_;
-  std::unique_ptr<PageMemory> memory_;  // the thread's own, until it has ended
-  std::vector<std::byte> buffer_;       // a page on its way; the thread's own
+  std::unique_ptr<PageMemory> memory_;  // used by the thread, until it has ended
+  std::vector<std::byte> buffer_;       // the page being copied; used by the thread
 
-  mutable std::mutex mutex_;  // guards what follows; not held while files or pages are copied
+  // Guards the following members; not held while files or pages are copied.
+  mutable std::mutex mutex_;
   std::condition_variable has_work_;
   std::condition_variable copied_;
   std::deque<Save> saves_;
   std::deque<std::shared_ptr<PageRead>> reads_;
-  std::vector<std::uint64_t> wanted_;  // by page: the order of its save; 0: none
+  std::vector<std::uint64_t> wanted_;  // by page: the number of its save; 0: not waiting
   std::uint64_t orders_ = 0;
   std::int32_t copying_ = -1;  // the page that is being copied
   std::function<void(const std::string&)> tell_;
@@ -133,7 +136,7 @@ class PageFiles {
   bool closing_ = false;
   TimePoint close_by_{};
   PageFilesStats stats_;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last, because it uses all members above
 };
 
 }  // namespace weft

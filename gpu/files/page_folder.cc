@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kEnding = ".kv";
 constexpr std::string_view kDraftEnding = ".draft";
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-/// How many pages are removed for one that the disk has no room for. Files are of one size, so one
-/// is enough unless other programs write to the disk.
+/// The most files removed to make room for one file on a full disk. Files have one size, so one is
+/// enough unless other programs write to the disk.
 constexpr int kMostRemoved = 2;
 
 bool has_no_room(int problem) noexcept { return problem == ENOSPC || problem == EDQUOT; }
@@ -69,7 +69,7 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
 PageFolder::PageFolder(std::filesystem::path folder, PageFile file, std::int64_t most_bytes,
                        int lock)
     : folder_(std::move(folder)), most_bytes_(most_bytes), lock_(lock), file_(std::move(file)) {
-  struct stat status{};
+  struct stat status {};
   is_open_to_others_ = ::stat(folder_.c_str(), &status) == 0 && (status.st_mode & kOthers) != 0;
 }
 
@@ -87,11 +87,11 @@ void PageFolder::look_through() {
     const std::string name = files->path().filename().string();
     if (name == "lock") continue;
     if (name.starts_with('.') && name.ends_with(kDraftEnding)) {
-      ::unlink(files->path().c_str());  // of a process that was ended
+      ::unlink(files->path().c_str());  // left by a process that was killed
       continue;
     }
     FoundFile file;
-    struct stat status{};
+    struct stat status {};
     const bool is_known =
         name.ends_with(kEnding) &&
         from_hex(std::string_view(name).substr(0, name.size() - kEnding.size()), file.key) &&
@@ -148,7 +148,7 @@ void PageFolder::forget(const PageKey& key) {
   by_key_.erase(found);
 }
 
-/// Removes files until there is room for so many more bytes.
+/// Removes files until there is room for `bytes` more bytes.
 void PageFolder::make_room(std::int64_t bytes) {
   const auto fits = [this, bytes] {
     const std::scoped_lock lock(mutex_);
@@ -158,7 +158,7 @@ void PageFolder::make_room(std::int64_t bytes) {
   }
 }
 
-/// Removes the least recently used file; returns false where there is none.
+/// Removes the least recently used file; returns false if there is none.
 bool PageFolder::remove_oldest() {
   PageKey oldest;
   {
@@ -173,7 +173,7 @@ bool PageFolder::remove_oldest() {
 
 Result<void> PageFolder::write(const PageKey& key, std::span<const std::byte> page) {
   if (contains(key)) return {};
-  forget(key);  // a file of that name which is none of ours is replaced
+  forget(key);  // a foreign file of that name is replaced
   const auto bytes = static_cast<std::int64_t>(file_.bytes());
   make_room(bytes);
   for (int removed = 0;; ++removed) {

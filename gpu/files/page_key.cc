@@ -31,7 +31,7 @@ bool from_hex(std::string_view text, PageKey& key) {
     if (high < 0 || low < 0) return false;
     key[i] = static_cast<std::byte>(high * 16 + low);
   }
-  return to_hex(key) == text;  // in small letters, as it was written
+  return to_hex(key) == text;  // true only for lower-case letters, as files are named
 }
 
 void PageKeyMaker::add(const void* from, std::size_t size) {

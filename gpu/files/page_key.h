@@ -15,8 +15,8 @@
 namespace weft {
 
 /// The name of a full page of the KV cache outside of the process: a SHA-256 of the model, of the
-/// scope that owns the page, and of all tokens that lead to it and are in it. Two texts with the
-/// same key cannot be made, so equal keys mean equal pages.
+/// scope that owns the page, of the tokens before the page and of the tokens in it. Nobody can
+/// construct two texts with the same key, so equal keys mean equal pages.
 using PageKey = std::array<std::byte, 32>;
 
 struct PageKeyHash {
@@ -30,18 +30,18 @@ struct PageKeyHash {
 /// The SHA-256 of bytes.
 [[nodiscard]] PageKey sha256(std::span<const std::byte> bytes);
 
-/// 64 hexadecimal digits, and back; false where the text is no key.
+/// Converts to 64 hexadecimal digits, and back; false if the text is no key.
 [[nodiscard]] std::string to_hex(const PageKey& key);
 [[nodiscard]] bool from_hex(std::string_view text, PageKey& key);
 
-/// Makes keys, each of the one before it. Owner only; allocates while its scratch grows.
+/// Makes keys, each from the previous page's key. Owner only; allocates while its scratch grows.
 class PageKeyMaker {
  public:
-  /// Returns the key that a text's first page continues. `identity` is the model's; `domain` and
-  /// `traits` are the PrefixScope's, and `domain` is null where the scope's is.
+  /// Returns the key before a text's first page. `identity` is the model's; `domain` and `traits`
+  /// are the PrefixScope's. `domain` is null if the scope has none.
   [[nodiscard]] PageKey first(const PageKey& identity, const std::string* domain,
                               const KvTraits& traits);
-  /// The key of the page with these tokens that continues `before`.
+  /// Returns the key of the page with these tokens that follows the page `before`.
   [[nodiscard]] PageKey next(const PageKey& before, std::span<const TokenId> tokens);
 
  private:

@@ -9,11 +9,11 @@
 
 namespace weft {
 
-/// The pages of a device as files see them: give() and take() copy the bytes of one page in all
-/// layers, which mean something only to a device of the same kind.
+/// The pages of a device for files. give() and take() copy the bytes of one page in all layers.
+/// Only a device of the same kind can interpret these bytes.
 ///
-/// One thread at a time calls it; it need not be the device's. While a page is given no other
-/// thread writes to it, and while a page is taken no other thread uses it.
+/// One thread at a time calls it; that need not be the device's thread. While give() copies a page,
+/// no thread writes to it. While take() copies a page, no other thread uses it.
 class PageMemory {
  public:
   PageMemory() = default;
@@ -22,22 +22,22 @@ class PageMemory {
   virtual ~PageMemory() = default;
 
   [[nodiscard]] virtual std::size_t page_bytes() const noexcept = 0;
-  /// Fills `to`, of page_bytes() bytes, with the page's bytes. The device's errors.
+  /// Copies the page's bytes to `to`, which has page_bytes() bytes. The device's errors.
   [[nodiscard]] virtual Result<void> give(std::int32_t page, std::span<std::byte> to) = 0;
-  /// Fills the page with `from`, which give() has filled. The device's errors.
+  /// Copies `from`, which give() has filled, to the page. The device's errors.
   [[nodiscard]] virtual Result<void> take(std::int32_t page, std::span<const std::byte> from) = 0;
 };
 
-/// Where one part of each page lies in memory: the part of page p begins at first + p * bytes.
+/// The memory of one part of each page: the part of page p begins at first + p * bytes.
 struct PageBlock {
   std::byte* first = nullptr;
   std::size_t bytes = 0;
 };
 
-/// Pages in memory that the host addresses. Nothing fails.
+/// Pages in memory that the host addresses. Its calls do not fail.
 class HostPageMemory final : public PageMemory {
  public:
-  /// A page is its parts in all blocks, whose memory outlives this.
+  /// A page consists of its parts in all blocks, whose memory outlives this object.
   explicit HostPageMemory(std::vector<PageBlock> blocks);
 
   [[nodiscard]] std::size_t page_bytes() const noexcept override { return page_bytes_; }

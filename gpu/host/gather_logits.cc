@@ -11,7 +11,7 @@ namespace {
 
 template <class AnyRows>
 AnyRows some_rows(const AnyRows& rows, std::int64_t first, std::int64_t count) {
-  if (rows.data == nullptr) return rows;  // of a rank that gets nothing
+  if (rows.data == nullptr) return rows;  // a rank that receives nothing
   return {rows.row(first), count, rows.width, rows.stride};
 }
 
@@ -19,7 +19,7 @@ bool needs_all(const HostStep& step, std::int64_t output) {
   return step.needs[static_cast<std::size_t>(output)] == LogitNeeds::kAll;
 }
 
-/// Runs of outputs that need all logits, in one message each.
+/// Gathers consecutive outputs that need all logits, in one message each.
 void gather_whole(const GatherOp& op, const ConstRows& part, const Rows& whole,
                   const HostStep& step, RankLink& link) {
   for (std::int64_t first = 0; first < part.count;) {

@@ -12,11 +12,11 @@
 namespace weft {
 namespace {
 
-/// Where the numbers of a site's pair go.
+/// Where the numbers of a site's pair are written.
 struct PairPlace {
-  std::int64_t rows = 0;  ///< of A, filled up
-  std::int64_t row = 0;   ///< numbers of A from one row to the next
-  std::int64_t a = 0;     ///< numbers
+  std::int64_t rows = 0;  ///< rows of A, filled up
+  std::int64_t row = 0;   ///< numbers from one row of A to the next
+  std::int64_t a = 0;     ///< numbers of A
   std::int64_t b = 0;
   std::size_t width = 0;  ///< bytes of a number
 

@@ -14,19 +14,19 @@
 
 namespace weft {
 
-/// An adapter as the host's kernels read it, for one part of a model. Numbers are f32 where the
-/// product's matrix is f32, else bf16: there the matrix is rounded as much or more, and a step
-/// reads half as many bytes. Immutable; shared by threads.
+/// An adapter as the host's kernels read it, for one part of a model. Numbers are f32 if the
+/// product's matrix is f32, else bf16: such a matrix is rounded at least as much, and a step reads
+/// half as many bytes. Immutable; shared by threads.
 class HostAdapter final : public DeviceAdapter {
  public:
-  /// `adapted` is of attach_adapters(), and not needed afterwards. Errors of pairs_at_sites();
-  /// kOutOfMemory.
+  /// `adapted` comes from attach_adapters() and may be destroyed afterwards. Errors of
+  /// pairs_at_sites(); kOutOfMemory.
   [[nodiscard]] static Result<std::shared_ptr<const HostAdapter>> make(const Adapter& adapter,
                                                                        const Program& adapted);
 
-  /// By site of the program.
+  /// Returns the pairs by site of the program.
   [[nodiscard]] std::span<const AdapterPair> pairs() const noexcept { return pairs_; }
-  /// Whether it was made for this part of a model.
+  /// Whether the adapter was made for this part of a model.
   [[nodiscard]] bool is_for(const ProgramPart& part) const noexcept {
     return part_.first_layer == part.first_layer && part_.rank == part.rank;
   }

@@ -13,11 +13,11 @@
 namespace weft {
 namespace {
 
-// Several times the largest cache of a server processor, and small beside the memory of any host
-// that serves models.
+// Several times the largest cache of a server processor, and small beside the memory of a host that
+// serves models.
 constexpr std::size_t kBytes = std::size_t{1} << 30;
-// One pass finds the pages, the best of the others is the machine's own speed: noise only ever
-// slows a pass.
+// The first pass maps the pages. The best of the others is the machine's own speed, because noise
+// only slows a pass.
 constexpr int kPasses = 6;
 
 std::uint64_t read_all(std::span<const std::uint64_t> words) {

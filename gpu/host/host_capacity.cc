@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-// What a row holds: its sampler's history of the context, at most so much for each token, its
-// drafter's, which is the same, and its page tables.
+// Returns the bytes of a row: its sampler's history of the context, at most kSamplerPerToken for
+// each token, an equal history of its drafter, and its page tables.
 std::int64_t row_bytes(const DeviceLimits& limits) {
   constexpr std::int64_t kSamplerPerToken = 60;
   const std::int64_t cross = limits.cross_pages > 0 ? limits.pages_per_step() : 0;
@@ -27,7 +27,7 @@ DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes) {
   const auto options = [&program, kv_dtype = wishes.kv_dtype](const DeviceLimits& limits) {
     return step_options(program, limits, kv_dtype, 1);
   };
-  // The buffers of an adapted program are those of both programs.
+  // An adapted program has the buffers of both programs.
   std::shared_ptr<const Program> planned(std::shared_ptr<void>(), &program);
   if (wishes.adapter_places > 0) {
     planned =

@@ -6,10 +6,10 @@
 
 namespace weft {
 
-/// What the host takes memory for.
+/// Returns the memory that the host takes for a program.
 [[nodiscard]] DeviceNeeds host_needs(const Program& program, const CapacityWishes& wishes);
 
-/// device_capacity() of the host.
+/// Returns device_capacity() for the host.
 [[nodiscard]] Result<DeviceLimits> host_capacity(const Program& program,
                                                  const CapacityWishes& wishes,
                                                  std::int64_t free_bytes);

@@ -23,14 +23,14 @@ namespace weft {
 namespace {
 
 /// Rows of one adapter that a thread computes together: enough that a pair is seldom read twice,
-/// and few enough that a prompt is cut for many threads.
+/// few enough that a prompt is divided among many threads.
 constexpr std::int32_t kTaskRows = 32;
 
 std::size_t rounded_to_line(std::size_t bytes) {
   return (bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
 }
 
-// What the thirstiest op of the program needs of one thread's workspace.
+// Returns the most workspace of one thread that any op of the program needs.
 std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& options) {
   const std::int64_t chosen = std::max<std::int64_t>(program.max_chosen, 1);
   std::size_t bytes = 0;
@@ -49,13 +49,13 @@ std::size_t workspace_bytes_of(const Program& program, const DeviceOptions& opti
   return rounded_to_line(bytes);
 }
 
-// Bytes of one page's keys in one layer; the values take as many.
+// Returns the bytes of one page's keys in one layer; the values take as many.
 std::int64_t key_bytes(DType dtype, std::int32_t page_tokens, std::int32_t kv_heads,
                        std::int32_t head_size) {
   return std::int64_t{page_tokens} * kv_heads * kv_row_bytes(dtype, head_size);
 }
 
-// Keys and values of all layers.
+// Returns the bytes of the keys and values of all layers.
 std::int64_t bytes_of_pages(std::span<const KvLayerPlan> layers, const DeviceOptions& options,
                             std::int64_t pages) {
   std::int64_t bytes = 0;
@@ -181,20 +181,21 @@ Result<void> take_memory(HostState& state) {
   return {};
 }
 
-// The span over the sequence's own KV: a stack that is not causal sees the tokens of the step.
+// Returns the span over the sequence's own KV. A stack that is not causal sees the tokens of the
+// step.
 SequenceSpan own_span(const StepSequence& sequence) {
   return {sequence.first, sequence.count, sequence.start, sequence.pages,
           sequence.start + sequence.count};
 }
 
-/// The place of a sequence's adapter.
+/// Returns the place of a sequence's adapter.
 std::size_t place_of(const HostState& state, const AdapterId& id) {
   const auto found = std::ranges::find(state.adapter_places, id, &HostAdapterPlace::id);
   if (found == state.adapter_places.end()) internal_error("a row's adapter is in no place");
   return static_cast<std::size_t>(found - state.adapter_places.begin());
 }
 
-/// Makes tasks of the rows that have adapters: the rows of one adapter are neighbours.
+/// Makes tasks of the rows that have adapters; the rows of one adapter become contiguous.
 void find_adapter_tasks(HostState& state, const Step& step) {
   HostStep& own = state.step;
   own.adapter_tasks.clear();
@@ -208,7 +209,7 @@ void find_adapter_tasks(HostState& state, const Step& step) {
   }
   if (count == 0) return;
   own.adapter_rows.resize(static_cast<std::size_t>(count));
-  // Each place's end begins as its beginning, and moves as rows are put there.
+  // The end of each place's rows begins at their start, and moves as rows are added.
   std::exclusive_scan(own.adapter_ends.begin(), own.adapter_ends.end(), own.adapter_ends.begin(),
                       0);
   for (const StepSequence& sequence : step.sequences) {
@@ -280,7 +281,7 @@ StepSize size_of(const HostStep& step) {
   return size;
 }
 
-/// The costs of a list's ops, by which a step is cut into pieces.
+/// Returns the costs of a list's ops, by which a step is cut into pieces.
 StepCosts& costs_of(HostState& state, bool adapted, bool encoding) {
   if (adapted) return encoding ? state.adapted_encode_costs : state.adapted_decode_costs;
   return encoding ? state.encode_costs : state.decode_costs;
@@ -478,7 +479,7 @@ Rows HostDevice::logits_of(std::span<const std::int32_t> rows) {
   };
   state.team->run(state.decode_costs.pieces(size_of(state.step), all).subspan(begin), work, all);
   const Rows logits = results();
-  state.step.outputs = {};  // they were borrowed
+  state.step.outputs = {};  // they were borrowed from the step
   return logits;
 }
 

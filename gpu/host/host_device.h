@@ -16,31 +16,31 @@ struct HostState;
 class RankLink;
 class ThreadTeam;
 
-/// One model on the host's processors. Runs one fused step at a time, on a team of threads; nothing
-/// is allocated in a step. A row's result does not depend on what else is in the step, bit for bit.
-/// One thread at a time may call; results are valid until the next step.
+/// One model on the host's processors. Runs one fused step at a time, on a team of threads, and
+/// allocates nothing in a step. A row's result does not depend on the other rows of the step, bit
+/// for bit. One thread at a time may call; results are valid until the next step.
 class HostDevice final : public ModelDevice {
  public:
-  /// Loads the weights of `program`, which `checkpoint` must be the source of. Both are kept, and
-  /// the checkpoint's files are not read any more. A part of a model needs the link to its other
-  /// ranks. kNoMemory, kOutOfMemory; errors of reading them.
+  /// Loads the weights of `program`, which was compiled from `checkpoint`. Keeps both; the
+  /// checkpoint's files are not read later. A part of a model needs the link to its other ranks.
+  /// kNoMemory, kOutOfMemory; errors of reading the files.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> load(
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
       const DeviceOptions& options, const LoadProgress& progress = {},
       std::shared_ptr<RankLink> link = {}, LoadBeside beside = LoadBeside::kNobody);
 
-  /// Makes a device with the weights of another one of this very program. kOutOfMemory.
+  /// Makes a device with the weights of another device of the same program object. kOutOfMemory.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> with_weights(
       std::shared_ptr<const Checkpoint> checkpoint, std::shared_ptr<const Program> program,
       std::shared_ptr<const HostWeights> weights, const DeviceOptions& options);
 
-  /// Another device for the same model: it has KV, buffers and threads of its own, and the weights
-  /// of this one. kOutOfMemory.
+  /// Makes another device for the same model: with its own KV, buffers and threads, and with this
+  /// device's weights. kOutOfMemory.
   [[nodiscard]] Result<std::unique_ptr<HostDevice>> share_weights(
       const DeviceOptions& options) const;
 
-  /// Bytes that a device of `options` takes beside its weights, and of those what each page of the
-  /// decoder's KV takes.
+  /// Returns the bytes that a device with `options` takes beside its weights. page_bytes() returns
+  /// how many of these each page of the decoder's KV takes.
   [[nodiscard]] static std::int64_t memory_bytes(const Program& program,
                                                  const DeviceOptions& options);
   [[nodiscard]] static std::int64_t page_bytes(const Program& program,
@@ -48,7 +48,7 @@ class HostDevice final : public ModelDevice {
 
   ~HostDevice() override;
 
-  /// The host uses an adapter where it was prepared.
+  /// The host uses a prepared adapter directly, without copying it into a place.
   [[nodiscard]] Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const override;
   void place_adapter(std::int32_t place, const PreparedAdapter& adapter) override;
 
@@ -60,21 +60,21 @@ class HostDevice final : public ModelDevice {
 
   [[nodiscard]] const std::shared_ptr<const HostWeights>& weights() const;
 
-  /// To the other ranks of its model; null where it has the whole.
+  /// Returns the link to the other ranks of the model; null if this device has the whole model.
   [[nodiscard]] RankLink* link();
   void abandon() noexcept override;
 
-  /// What the logprobs lack that are computed by an output's logits: see join_parts(). 0 where they
-  /// are all there.
+  /// Returns the correction to add to logprobs computed from an output's logits: see join_parts().
+  /// 0 if all logits are there.
   [[nodiscard]] float logprob_shift(std::int32_t output) const;
 
-  /// Copies a page of the decoder's KV, in all layers, over another.
+  /// Copies a page of the decoder's KV over another, in all layers.
   void copy_page(std::int32_t from, std::int32_t to);
 
-  /// Where the pages of the decoder's KV lie.
+  /// Returns where the pages of the decoder's KV are.
   [[nodiscard]] std::vector<PageBlock> page_blocks() const;
 
-  /// The threads that run the steps, for what is done between two of them.
+  /// Returns the threads that run the steps, for work between two steps.
   [[nodiscard]] ThreadTeam& team();
 
   [[nodiscard]] const Program& program() const override;

@@ -21,7 +21,7 @@ Result<HostMemory> HostMemory::allocate(std::size_t bytes) {
   if (start == MAP_FAILED) {
     return Error{DeviceErrc::kOutOfMemory, std::to_string(bytes) + " bytes on the host"};
   }
-  ::madvise(start, bytes, MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
+  ::madvise(start, bytes, MADV_HUGEPAGE);  // only a request: without huge pages it is slower
   memory.bytes_ = {static_cast<std::byte*>(start), bytes};
   return memory;
 }
@@ -33,7 +33,7 @@ Error not_shared(const std::string& name, std::size_t bytes, int number) {
                                         ": " + std::generic_category().message(number)};
 }
 
-/// Maps what `descriptor` stands for, and closes it.
+/// Maps the memory of `descriptor`, and closes it.
 Result<std::span<std::byte>> map_shared(int descriptor, const std::string& name,
                                         std::size_t bytes) {
   void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -48,7 +48,8 @@ Result<std::span<std::byte>> map_shared(int descriptor, const std::string& name,
 Result<HostMemory> HostMemory::create_shared(const std::string& name, std::size_t bytes) {
   const int descriptor = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (descriptor < 0) return not_shared(name, bytes, errno);
-  // What is not taken now could be missing when it is written, which ends a process.
+  // Memory that is not reserved now could be missing when it is written, which would kill a
+  // process.
   if (const int error = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)); error != 0) {
     ::close(descriptor);
     remove_shared(name);
@@ -64,7 +65,7 @@ Result<HostMemory> HostMemory::create_shared(const std::string& name, std::size_
 Result<HostMemory> HostMemory::open_shared(const std::string& name, std::size_t bytes) {
   const int descriptor = ::shm_open(name.c_str(), O_RDWR, 0);
   if (descriptor < 0) return not_shared(name, bytes, errno);
-  struct stat found{};
+  struct stat found {};
   if (::fstat(descriptor, &found) != 0 || std::cmp_not_equal(found.st_size, bytes)) {
     ::close(descriptor);
     return not_shared(name, bytes, EINVAL);

@@ -8,16 +8,16 @@
 
 namespace weft {
 
-/// Zeroed memory of this process, page-aligned, in huge pages where the system gives them. Taken
-/// from the system when it is first touched. Movable; the bytes stay where they are.
+/// Zeroed memory of this process, page-aligned, in huge pages if the system provides them. The
+/// system commits a page when it is first touched. Movable; the bytes stay where they are.
 class HostMemory {
  public:
   HostMemory() = default;
   /// DeviceErrc::kOutOfMemory naming the size.
   [[nodiscard]] static Result<HostMemory> allocate(std::size_t bytes);
 
-  /// Memory that other processes open by its name ("/weft-..."), until remove_shared(); all of it
-  /// is taken at once. kOutOfMemory naming the size and the reason.
+  /// Allocates memory that other processes open by its name ("/weft-..."), until remove_shared().
+  /// All of it is committed at once. kOutOfMemory naming the size and the reason.
   [[nodiscard]] static Result<HostMemory> create_shared(const std::string& name, std::size_t bytes);
   [[nodiscard]] static Result<HostMemory> open_shared(const std::string& name, std::size_t bytes);
   static void remove_shared(const std::string& name) noexcept;

@@ -82,7 +82,7 @@ class OpRunner {
     params.out = rows(op.out);
     params.gate_apart = op.gate_apart;
     const bool gathers = gathers_rows(state_.planned(), op);
-    // Nothing is wanted of this step; no input_rows would mean all of them.
+    // No output is wanted in this step. Empty input_rows would mean all rows.
     if (gathers && step_.outputs.empty()) return;
     if (gathers) params.input_rows = step_.outputs;
     params.packed = &state_.packed_of(op_, share_);
@@ -223,14 +223,14 @@ class OpRunner {
     return *state_.link;
   }
 
-  /// Rows of an operand that the op only reads cannot be written.
+  /// Returns the rows of an operand that the op only reads, as constant rows.
   template <OperandSpec kSpec>
   [[nodiscard]] std::conditional_t<kSpec.writes(), Rows, ConstRows> rows(
       const BufferOperand<kSpec>& operand) const {
     return state_.rows(operand);
   }
 
-  /// All of an operand, whose rows stand one behind the other.
+  /// Returns all numbers of an operand, whose rows are contiguous.
   template <OperandSpec kSpec>
   [[nodiscard]] std::span<std::conditional_t<kSpec.writes(), float, const float>> numbers(
       const BufferOperand<kSpec>& operand) const {

@@ -20,7 +20,7 @@ std::string first_line(const std::filesystem::path& path) {
   return line;
 }
 
-/// The quota of one group's folder, 0 when it has none.
+/// Returns the quota of one group's folder, 0 if it has none.
 int quota_of(const std::filesystem::path& folder) {
   const std::string both = first_line(folder / "cpu.max");
   if (!both.empty()) return processors_of_quota(both);
@@ -28,8 +28,8 @@ int quota_of(const std::filesystem::path& folder) {
   return processors_of_quota(quota + " " + first_line(folder / "cpu.cfs_period_us"));
 }
 
-/// This process's groups as paths under the mounts of v2 and v1. In a container the path may be one
-/// of the host's, which is not there: then the mount itself is the group.
+/// Returns this process's groups as paths under the mounts of v2 and v1. In a container the path
+/// may be the host's, which does not exist there: then the mount itself is the group.
 std::vector<std::filesystem::path> group_folders() {
   const std::filesystem::path mount = "/sys/fs/cgroup";
   std::vector<std::filesystem::path> folders = {mount, mount / "cpu"};

@@ -12,7 +12,8 @@
 namespace weft {
 namespace {
 
-// Below so many logits waking the team costs more than it saves (about 20 us against some ns each).
+// For fewer logits, waking the team costs more than it saves (about 20 us against some ns for each
+// logit).
 constexpr std::size_t kLogitsWorthATeam = 65'536;
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
@@ -46,7 +47,7 @@ HostStepDevice::HostStepDevice(std::unique_ptr<HostDevice> device, const DeviceL
 }
 
 HostStepDevice::~HostStepDevice() {
-  if (files_) files_->close();  // before the memory goes that its thread copies
+  if (files_) files_->close();  // before the memory that its thread copies is freed
 }
 
 Result<std::unique_ptr<HostStepDevice>> HostStepDevice::share_weights(const DeviceLimits& limits,
@@ -76,7 +77,7 @@ void HostStepDevice::run(const Plan& plan, StepResult& result) {
 }
 
 void HostStepDevice::run_step(const Plan& plan, StepResult& result) {
-  mask_workers_.take_back_all();  // of a step that failed
+  mask_workers_.take_back_all();  // workers of a step that failed
   change_rows(plan);
   place_adapters(plan, result);
   encode(plan);
@@ -116,7 +117,7 @@ void HostStepDevice::start(const Plan& plan, const PlanStart& start) {
   if (!history.empty()) sampler.observe(history);
 }
 
-/// Puts a sequence's tokens into the step under way.
+/// Adds a sequence's tokens to the current step.
 void HostStepDevice::add(const SlotTokens& tokens) {
   const SlotState& slot = reader_.slot(tokens.slot);
   const std::span<const TokenId> ids = reader_.known_ids(tokens);

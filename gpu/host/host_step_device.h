@@ -18,19 +18,21 @@
 
 namespace weft {
 
-/// The host as a device of the pipeline, or a rank on the host: a HostDevice, what a PlanReader
-/// keeps and, where tokens are chosen, for each of its slots a sampler. Everything is allocated
-/// when it is made.
+/// The host as a device of the pipeline, or a rank on the host: a HostDevice, a PlanReader's state
+/// and, if it chooses tokens, a sampler for each slot. The constructor allocates everything.
 ///
-/// It verifies guesses (PlanEntry::guesses) by choosing as without them: the token at each position
-/// is chosen by that position's logits and random number, after all that the request's parameters
-/// do, and the guess there is right if it is that token. So the text is the same, bit by bit, with
-/// and without guesses, whatever is guessed. It is exact rejection sampling, too: where a drafter
-/// names one token x, q(x) = 1, rejection sampling (Leviathan et al., arXiv 2211.17192, section
-/// 2.3) accepts x with probability min(1, p(x) / q(x)) = p(x), and else draws from p without x,
-/// scaled to sum up to 1. Drawing t from p accepts x = t with probability p(x), and a t that is not
-/// x has just that distribution. A sampler sees a guess only once it is right, so its state
-/// (penalties, a grammar's matcher, Mirostat) advances by accepted tokens alone.
+/// It verifies guesses (PlanEntry::guesses) by choosing as without guesses. The token at each
+/// position is chosen by that position's logits and random number, after all steps that the
+/// request's parameters ask for. The guess at a position is right if it is that token. So the text
+/// is the same, bit by bit, with and without guesses, whatever is guessed.
+///
+/// This is exact rejection sampling, too. Where a drafter names one token x, q(x) = 1. Rejection
+/// sampling (Leviathan et al., arXiv 2211.17192, section 2.3) accepts x with probability min(1,
+/// p(x) / q(x)) = p(x). Else it draws from p without x, scaled to sum up to 1. Drawing t from p
+/// accepts x = t with probability p(x), and a t that is not x has just that distribution.
+///
+/// A sampler sees a guess only once the guess is right. So its state (penalties, a grammar's
+/// matcher, Mirostat) advances by accepted tokens alone.
 class HostStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.
@@ -47,15 +49,16 @@ class HostStepDevice final : public StepDevice {
       const Adapter& adapter) const override;
   [[nodiscard]] std::shared_ptr<PageFiles> page_files() const override { return files_; }
 
-  /// Keeps pages in these files, which are of its memory (HostDevice::page_blocks), from now on.
+  /// Keeps pages in these files from now on. The files were opened with this device's pages
+  /// (HostDevice::page_blocks).
   void use(std::shared_ptr<PageFiles> files) { files_ = std::move(files); }
   [[nodiscard]] std::vector<PageBlock> page_blocks() const { return device_->page_blocks(); }
 
-  /// Guesses by this drafter from now on, at most limits().guesses tokens of a row. Without one it
-  /// makes no guesses.
+  /// Uses this drafter from now on, for at most limits().guesses tokens of a row. Without a drafter
+  /// the device makes no guesses.
   void use(std::unique_ptr<Drafter> drafter) { reader_.use(std::move(drafter)); }
 
-  /// Another one with the same weights, and no drafter.
+  /// Makes another device with the same weights, and without a drafter.
   [[nodiscard]] Result<std::unique_ptr<HostStepDevice>> share_weights(const DeviceLimits& limits,
                                                                       DType kv_dtype,
                                                                       int threads) const;
@@ -78,18 +81,19 @@ class HostStepDevice final : public StepDevice {
   const DeviceLimits limits_;
   const std::vector<TokenId> end_tokens_;
   const bool samples_;
-  const bool chooses_;       // the same of a model that has logits
-  const bool hears_tokens_;  // another rank chooses the tokens that this one is fed
+  const bool chooses_;       // whether it chooses tokens, and the model has logits
+  const bool hears_tokens_;  // whether another rank chooses the tokens that this rank is fed
   PlanReader reader_;
-  std::optional<RankTokens> tokens_;        // of a rank
-  std::vector<Sampler> samplers_;           // by slot, where tokens are chosen
-  std::vector<SamplerScratch> scratches_;   // one a thread
-  std::vector<std::vector<float>> copies_;  // one a thread: logits that several rows draw from
-  MaskWorkers mask_workers_;                // to which samplers are lent while a step computes
+  std::optional<RankTokens> tokens_;       // set on a rank only
+  std::vector<Sampler> samplers_;          // by slot, if tokens are chosen here
+  std::vector<SamplerScratch> scratches_;  // one for each thread
+  // One for each thread: logits that several rows draw from.
+  std::vector<std::vector<float>> copies_;
+  MaskWorkers mask_workers_;  // borrows samplers while a step computes
 
   std::shared_ptr<PageFiles> files_;
 
-  // The step under way.
+  // The current step.
   std::vector<TokenId> ids_;
   std::vector<StepSequence> sequences_;
 };

@@ -13,11 +13,11 @@
 namespace weft {
 namespace {
 
-// Outputs that one thread packs at a time: whole panels, so that threads write to lines of their
-// own. Of a transposed tensor threads share out the inputs, whose bytes stand together in the file.
+// Outputs that one thread packs at a time: whole panels, so that threads write to different cache
+// lines. For a transposed tensor threads divide the inputs, whose bytes are contiguous in the file.
 constexpr std::int64_t kGrain = 256;
 constexpr std::int64_t kInputGrain = PackedLayout::kBlock;
-// Of a table, which is only copied; to the next lower whole block.
+// Bytes of a table that one thread copies at a time, rounded down to whole blocks.
 constexpr std::int64_t kGrainBytes = std::int64_t{1} << 20U;
 
 Result<void> fill_outputs(PackedWeight& weight, const MatrixPart& part, Share share,
@@ -69,7 +69,7 @@ Result<PackedWeight> pack(const MatrixPlan& plan, ThreadTeam& team,
   return matrix;
 }
 
-/// Which of a table's rows are here, and whether ops read whole ones.
+/// The rows of a table that are here, and whether ops read whole rows.
 struct TablePart {
   Extent rows;
   bool whole_rows = true;
@@ -92,7 +92,7 @@ Tables tables_of(const Program& program) {
   return tables;
 }
 
-// Whether the matrix holds the table's rows bit for bit, row for row.
+// Returns whether the matrix holds the table's rows bit for bit, row for row.
 bool holds(const MatrixPlan& matrix, const CheckpointTensor& table, const Extent& rows) {
   if (matrix.gated || matrix.parts.size() != 1 || matrix.dtype != table.dtype) return false;
   const MatrixPart& part = matrix.parts.front();

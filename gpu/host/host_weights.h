@@ -15,12 +15,12 @@ namespace weft {
 
 class ThreadTeam;
 
-/// Who is served while weights are read: of others the reading takes a tenth of each processor
-/// where they keep them busy, and ten times as long (BackgroundPace).
+/// Whether others are served while weights are read. With kOthers, reading takes a tenth of each
+/// processor that they keep busy, and so up to ten times as long (BackgroundPace).
 enum class LoadBeside : std::uint8_t { kNobody, kOthers };
 
-/// A program's weights in the host's memory, in the order in which its ops read them. Nothing of
-/// the checkpoint's files is read again. Immutable.
+/// A program's weights in the host's memory, in the order in which its ops read them. The
+/// checkpoint's files are not read again. Immutable.
 class HostWeights {
  public:
   /// Reads every tensor once, on all threads of `team`. Errors of reading the files; kNoMemory,
@@ -29,30 +29,30 @@ class HostWeights {
                                                 const LoadProgress& progress,
                                                 LoadBeside beside = LoadBeside::kNobody);
 
-  /// Bytes of all that load() takes.
+  /// Returns the bytes that load() takes.
   [[nodiscard]] static std::int64_t bytes(const Program& program);
 
   [[nodiscard]] const PackedWeight& matrix(MatrixId id) const {
     return matrices_[static_cast<std::size_t>(id)];
   }
-  /// Null for kAbsent.
+  /// Returns null for kAbsent.
   [[nodiscard]] const float* vector(VectorId id) const {
     return id == kAbsent ? nullptr : vectors_[static_cast<std::size_t>(id)].data();
   }
 
-  /// Where an embedding finds its rows: in the weight of the head that is tied to it, or as they
-  /// stand in the file. The other is null.
+  /// The rows of an embedding: in the weight of the output head that is tied to it, or as in the
+  /// file. The other pointer is null.
   struct Table {
     const PackedWeight* packed = nullptr;
     const std::byte* rows = nullptr;
   };
-  /// `tensor` is of an op's TableRows in the program.
+  /// `tensor` belongs to an op's TableRows in the program.
   [[nodiscard]] Table table(const CheckpointTensor* tensor) const;
 
  private:
   struct HeldTable {
     MatrixId matrix = kAbsent;
-    HostMemory rows;  ///< where no matrix has them
+    HostMemory rows;  ///< empty if a matrix has the rows
   };
 
   std::vector<PackedWeight> matrices_;

@@ -6,22 +6,24 @@
 namespace weft {
 namespace {
 
-/// Waking another thread takes as long.
+/// Nanoseconds of work below which one thread does a step alone: waking another thread takes as
+/// long.
 constexpr double kWorthAThread = 40'000;
-/// A trial is made of pairs of steps, one with each number of members.
+/// Steps of a trial. They are pairs of steps, one with each number of members.
 constexpr int kTrialSteps = 8;
-/// After the first pair a rival that is slower by so much is given up: a trial then costs one step.
+/// A rival that is slower by this factor is given up after the first pair: a trial then costs one
+/// step.
 constexpr double kHopeless = 1.15;
-/// By how much a rival must be faster: less is noise.
+/// The rival must take at most this part of the time; a smaller gain is noise.
 constexpr double kWins = 0.97;
-/// Steps before the first trial, and the most between two: a trial against half the members, where
-/// those are twice as slow, costs one step in so many.
+/// Steps before the first trial, and the most steps between two trials. A trial with half the
+/// members that is twice as slow costs one step in kMostGap.
 constexpr int kFirstGap = 64;
 constexpr int kMostGap = 1024;
-/// More members are tried more often, so that a team is whole again soon after a busy program has
+/// Larger numbers are tried more often, so that a team is whole again soon after a busy program has
 /// ended. A trial that fails costs one slow step.
 constexpr int kMostGapForMore = 64;
-/// A change that is worth a trial, and how many steps it is averaged over.
+/// A change of the time that is worth a trial, and the weight of the newest step in the average.
 constexpr double kDrift = 1.25;
 constexpr double kNewest = 1.0 / 8;
 constexpr int kLeastGap = 16;
@@ -41,7 +43,7 @@ MemberChoice::MemberChoice(int most) : most_(std::max(most, 1)) {
 }
 
 bool MemberChoice::is_rivals_turn(const Kind& kind) noexcept {
-  // Rival, own, own, rival: a drift of the times hurts both alike.
+  // Rival, own, own, rival: a drift of the times affects both alike.
   const int at = kind.trial_steps % 4;
   return kind.rival != 0 && (at == 0 || at == 3);
 }
@@ -86,7 +88,8 @@ void MemberChoice::end_trial(Kind& kind, bool rival_wins) const noexcept {
   kind.level = kind.settled_level = (rival_wins ? kind.rival_sum : kind.own_sum) / steps;
   if (rival_wins) {
     kind.members = kind.rival;
-    kind.rival_is_larger = !kind.rival_is_larger;  // the same way again: begin_trial() turns it
+    // The next trial goes in the same direction: begin_trial() flips this.
+    kind.rival_is_larger = !kind.rival_is_larger;
     kind.gap = kLeastGap;
   } else {
     const bool grows_next = kind.members < most_;

@@ -6,36 +6,36 @@
 
 namespace weft {
 
-/// How many members of a team do a step: as many as make it the shortest, by trial. More are slower
-/// where a step is small, and where other programs keep the processors busy. Steps of like cost are
-/// looked at together, since small ones want fewer members.
+/// Chooses by trial how many members of a team run a step, so that the step takes the shortest
+/// time. More members are slower if a step is small, or if other programs keep the processors busy.
+/// Steps of similar cost are judged together, because small steps need fewer members.
 ///
-/// A trial compares the present number with its half or its double, in steps that alternate, and is
-/// given up after two steps when the other is much slower. Trials become rare while they change
-/// nothing, and are made again at once when steps become slower or faster than they were. Owner
-/// only; knows no clock.
+/// A trial compares the present number with its half or its double, in alternating steps. It is
+/// given up after two steps if the other number is much slower. Trials become rare while they
+/// change nothing. They are repeated at once when steps become slower or faster than before. Owner
+/// only; reads no clock.
 class MemberChoice {
  public:
-  /// `most` members at most.
+  /// `most` is the most members.
   explicit MemberChoice(int most);
 
-  /// How many members shall do the next step, of which one thread would take `cost` nanoseconds.
+  /// Returns how many members run the next step, which would take one thread `cost` nanoseconds.
   [[nodiscard]] int next(double cost) noexcept;
 
-  /// How long that step took. Once after each next().
+  /// Reports how long that step took. Call it once after each next().
   void took(std::chrono::nanoseconds time) noexcept;
 
  private:
-  /// Steps of like cost.
+  /// Steps of similar cost.
   struct Kind {
     int members = 0;
-    int rival = 0;  // 0: no trial is under way
+    int rival = 0;  // 0: no trial is running
     bool rival_is_larger = false;
-    int trial_steps = 0;   // of the trial under way that are done
-    double rival_sum = 0;  // time by cost, of the trial
+    int trial_steps = 0;   // finished steps of the running trial
+    double rival_sum = 0;  // sum of time over cost in the trial
     double own_sum = 0;
-    double level = 0;          // time by cost with `members`, lately; 0: not known
-    double settled_level = 0;  // the same when the last trial ended
+    double level = 0;          // recent time over cost with `members`; 0: not known
+    double settled_level = 0;  // `level` when the last trial ended
     int until_trial = 0;
     int gap = 0;  // steps between two trials
   };

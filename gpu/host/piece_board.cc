@@ -6,7 +6,7 @@ namespace weft {
 
 bool spin_until_changed(const std::atomic<std::uint32_t>& word, std::uint32_t seen,
                         std::chrono::nanoseconds spin) noexcept {
-  constexpr int kLooksBetweenClocks = 32;  // reading the clock costs as much as some of them
+  constexpr int kLooksBetweenClocks = 32;  // reading the clock costs as much as several of these
   const auto until = std::chrono::steady_clock::now() + spin;
   do {
     for (int look = 0; look < kLooksBetweenClocks; ++look) {
@@ -28,12 +28,12 @@ std::uint32_t PieceBoard::start(std::span<const std::int32_t> pieces) noexcept {
 
 std::optional<PieceBoard::Piece> PieceBoard::take(std::uint32_t run) noexcept {
   for (;;) {
-    // The turn first: what changes after it was read ends the wait below.
+    // The turn is read first: a change after that ends the wait below.
     const std::uint32_t turn = turn_.load(std::memory_order_acquire);
     if (static_cast<std::int32_t>(over_.load(std::memory_order_acquire) - run) >= 0) return {};
     std::uint64_t piece = next_.load(std::memory_order_relaxed);
     while (piece < open_.load(std::memory_order_acquire)) {
-      // Whoever takes a piece keeps its op open, so what is read of the op holds.
+      // A thread that takes a piece keeps its op open, so op_, first_ and count_ are valid.
       if (next_.compare_exchange_weak(piece, piece + 1, std::memory_order_acq_rel)) {
         return Piece{static_cast<std::int32_t>(op_), static_cast<std::int32_t>(piece - first_),
                      count_};
@@ -57,7 +57,8 @@ void PieceBoard::open_next() noexcept {
   count_ = pieces_[op_];
   first_ = open_.load(std::memory_order_relaxed);
   left_.store(count_, std::memory_order_relaxed);
-  const bool alone = count_ == 1;  // who opens it takes it, and the others rest
+  // The opening thread takes the one piece itself; the others stay asleep.
+  const bool alone = count_ == 1;
   open_.store(first_ + static_cast<std::uint64_t>(count_), std::memory_order_release);
   if (!alone) tell();
 }

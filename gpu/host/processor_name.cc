@@ -13,7 +13,7 @@ struct Part {
   std::string_view name;
 };
 
-// Servers and boards that models are run on, by MIDR_EL1's numbers as Linux writes them.
+// Servers and boards that run models, by MIDR_EL1's numbers as Linux prints them.
 constexpr auto kParts = std::to_array<Part>({
     {"0x41", "0xd03", "Arm Cortex-A53"},
     {"0x41", "0xd05", "Arm Cortex-A55"},
@@ -34,7 +34,7 @@ constexpr auto kParts = std::to_array<Part>({
     {"0xc0", "0xac4", "Ampere-1a"},
 });
 
-/// The value of a line `key : value`; empty when the line has another key.
+/// Returns the value of a line `key : value`; empty if the line has another key.
 std::string value_of(std::string_view line, std::string_view key) {
   if (!line.starts_with(key)) return "";
   const auto colon = line.find_first_not_of(" \t", key.size());

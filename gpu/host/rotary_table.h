@@ -7,12 +7,12 @@
 
 namespace weft {
 
-/// The cosines and sines of a rotary embedding by position, [positions, R/2] each; a long set
-/// follows at row `long_offset` when there is one.
+/// The cosines and sines of a rotary embedding by position, [positions, R/2] each. The long set, if
+/// there is one, begins at row `long_offset`.
 struct RotaryTable {
   std::vector<float> cosines;
   std::vector<float> sines;
-  std::int64_t positions = 0;  ///< rows in all
+  std::int64_t positions = 0;  ///< rows of both sets
   std::int64_t long_offset = 0;
 };
 

@@ -7,17 +7,20 @@
 namespace weft {
 namespace {
 
-// What one ordinary core does in a nanosecond: bytes read from memory, products of a matrix, and
-// floats that pass by in other ops.
+// Work of one ordinary core in a nanosecond: bytes read from memory, products of a matrix, and
+// floats in other ops.
 constexpr double kBytesRead = 8;
 constexpr double kProducts = 40;
-constexpr double kAdapterProducts = 10;  // of pairs that a few rows share, and that are read
+// Products with pairs that few rows share, which includes reading the pairs.
+constexpr double kAdapterProducts = 10;
 constexpr double kKeyProducts = 8;
 constexpr double kFloats = 1;
 
-/// Taking a piece costs some tenths of a microsecond, waking a thread some ten.
+/// The least nanoseconds of a piece. Taking a piece costs some tenths of a microsecond, waking a
+/// thread some ten.
 constexpr double kLeastOfPiece = 20'000;
-/// A thread that has lost its processor holds up a fourth of its share of an op, or less.
+/// Pieces for each member: a thread that has lost its processor delays an op by at most a fourth of
+/// its share.
 constexpr int kPiecesOfMember = 4;
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
@@ -35,7 +38,7 @@ StepCosts::OpCost StepCosts::cost_of(const OpWork& work, std::int64_t max_expert
   cost.per_key = as_double(work.key_products) / kKeyProducts;
   if (work.experts == 0) return cost;
   cost.experts = as_double(work.experts);
-  // Of the choices those fall on a rank's experts that its part of them is.
+  // A rank has some of the experts. The same part of the choices falls on them.
   const double own = cost.experts / std::max(as_double(max_experts), cost.experts);
   cost.chosen = own * as_double(work.chosen);
   cost.per_row *= own;

@@ -9,30 +9,32 @@
 
 namespace weft {
 
-/// What the sizes of a step are to its costs.
+/// The sizes of a step that determine its costs.
 struct StepSize {
   std::int64_t tokens = 0;
   std::int64_t outputs = 0;
   std::int64_t keys = 0;        ///< sum over tokens of the keys of their own sequence
-  std::int64_t cross_keys = 0;  ///< of the encoder's output
+  std::int64_t cross_keys = 0;  ///< sum over tokens of the keys of the encoder's output
 };
 
-/// How long the ops of a list take one thread, roughly, so that large ops are cut into pieces and
-/// small ones are not: from what is read of weights and computed, at the rates of an ordinary core.
-/// A factor of two either way changes little. Owner only; allocates when it is made.
+/// Estimates how long the ops of a list take one thread, so that large ops are cut into pieces and
+/// small ops are not. The estimate follows from the weights that are read and from the computation,
+/// at the rates of an ordinary core. A factor of two either way changes little. Owner only;
+/// allocates only in the constructor.
 class StepCosts {
  public:
   StepCosts() = default;
   StepCosts(const Program& program, const OpList& list);
 
-  /// Cuts the ops of a step into pieces for `members` threads: enough that a thread that loses its
-  /// processor holds up little, each large enough that taking it costs nothing.
+  /// Cuts the ops of a step into pieces for `members` threads. The pieces are small enough that a
+  /// thread that loses its processor delays little, and large enough that taking one costs almost
+  /// nothing.
   [[nodiscard]] std::span<const std::int32_t> pieces(const StepSize& size, int members);
 
-  /// The most pieces for each op, however small.
+  /// Returns the most pieces for each op, for any size of a step.
   [[nodiscard]] std::span<const std::int32_t> most_pieces(int members);
 
-  /// Nanoseconds of all ops of a step.
+  /// Returns the nanoseconds of all ops of a step.
   [[nodiscard]] double nanoseconds(const StepSize& size) const;
 
  private:
@@ -41,11 +43,11 @@ class StepCosts {
     double read = 0;
     double per_row = 0;
     double per_key = 0;
-    double experts = 0;  // when not 0, a row of a token reads `chosen` of so many matrices
+    double experts = 0;  // if not 0: the number of matrices, of which a token's row reads `chosen`
     double chosen = 1;
     bool by_output = false;
     bool cross = false;
-    bool one_piece = false;  // not to be cut: it waits for other ranks
+    bool one_piece = false;  // never cut, because it waits for other ranks
   };
 
   [[nodiscard]] static OpCost cost_of(const OpWork& work, std::int64_t max_experts);

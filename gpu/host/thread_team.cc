@@ -54,7 +54,7 @@ void ThreadTeam::start_threads(bool pin) {
   try {
     for (int member = 1; member < size_; ++member) start(member);
   } catch (...) {
-    // Those that run write into what would be gone.
+    // Running threads write into objects that the exception would destroy.
     if (pin) placed.count_down(size_ - 1 - static_cast<std::ptrdiff_t>(threads_.size()));
     placed.wait();
     throw;

@@ -19,37 +19,37 @@
 
 namespace weft {
 
-/// Threads that do ops together: each op is cut into pieces, and a member that is free takes the
-/// next one (PieceBoard). The thread that calls run() is member 0; the others are the team's own,
-/// sleep between runs and are woken by the next one.
+/// Threads that run ops together. Each op is cut into pieces, and a free member takes the next
+/// piece (PieceBoard). The thread that calls run() is member 0. The other members are the team's
+/// own threads; they sleep between runs, and the next run wakes them.
 ///
-/// A member waits awake for defaults::kSpinBeforePark, for the next op as between runs, and then
-/// sleeps, so an idle team costs nothing. Where there are more members than processors it sleeps at
-/// once.
+/// A member that waits, for the next op or the next run, first spins for defaults::kSpinBeforePark
+/// and then sleeps, so an idle team costs nothing. If there are more members than processors, it
+/// sleeps at once.
 class ThreadTeam {
  public:
   struct Options {
-    /// Members, the caller included; 0: as many as host_parallelism().
+    /// Members, the caller included; 0: host_parallelism().
     int threads = 0;
-    /// Each of the team's own threads stays on one processor, the i-th of host_processors() for
-    /// member i. The first is left to the caller, whose thread is not touched.
+    /// Pins each of the team's own threads to one processor: member i to the i-th of
+    /// host_processors(). The first processor is left to the caller, whose thread is not pinned.
     bool pin = false;
   };
 
-  /// Throws std::system_error when the system gives no thread, or no processor to pin to.
+  /// Throws std::system_error if the system refuses a thread or a processor to pin to.
   explicit ThreadTeam(Options options);
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
-  /// Not while run() is.
+  /// Must not run at the same time as run().
   ~ThreadTeam();
 
   [[nodiscard]] int size() const noexcept { return size_; }
 
   /// Calls work(op, Share{i, pieces[op], member}) once for each op in [0, pieces.size()) and each i
-  /// in [0, pieces[op]), on up to `members` of the team. All pieces of an op return before one of
-  /// the next is begun. What the caller wrote before, all see; what was written, the next op and
-  /// the caller see after. `pieces` are at least 1 each. One run at a time. When a piece throws, no
-  /// further op is begun and the exception that came first is thrown here; the team can be used
+  /// in [0, pieces[op]), on up to `members` of the team. `pieces` are at least 1 each. All pieces
+  /// of an op return before a piece of the next op begins. All pieces see the caller's earlier
+  /// writes; the next op and the caller see the pieces' writes. One run at a time. If a piece
+  /// throws, no further op begins, and run() throws the first exception; the team can be used
   /// again.
   template <class Work>
   void run(std::span<const std::int32_t> pieces, Work&& work, int members) {
@@ -60,19 +60,21 @@ class ThreadTeam {
                pieces, members);
   }
 
-  /// The same of one op: calls work(Share) for each of `count` pieces.
+  /// As run(), for one op: calls work(Share) for each of `count` pieces.
   template <class Work>
   void run_pieces(std::int32_t count, Work&& work) {
-    run(std::span(&count, 1), [&](std::int32_t /*op*/, Share share) { work(share); }, size_);
+    run(
+        std::span(&count, 1), [&](std::int32_t /*op*/, Share share) { work(share); }, size_);
   }
 
-  /// The same with a piece for each member, though one member may do several.
+  /// As above, with one piece for each member; one member may run several.
   template <class Work>
   void run(Work&& work) {
     run_pieces(size_, work);
   }
 
-  /// As run(), of work that returns a Result<void>: the error of one of the pieces that have one.
+  /// As run(), for work that returns Result<void>. Returns the error of one of the pieces that
+  /// failed.
   template <class Work>
   [[nodiscard]] Result<void> try_run(Work&& work) {
     std::vector<Result<void>> results(static_cast<std::size_t>(size_));
@@ -83,8 +85,8 @@ class ThreadTeam {
     return {};
   }
 
-  /// How many of the team's own threads sleep between runs, or are about to. Thread-safe; of use to
-  /// tests.
+  /// Returns how many of the team's own threads sleep between runs, or are about to. Thread-safe;
+  /// for tests.
   [[nodiscard]] int sleepers() const noexcept { return sleepers_.load(std::memory_order_relaxed); }
 
  private:
@@ -106,12 +108,13 @@ class ThreadTeam {
   const std::chrono::nanoseconds spin_;
   PieceBoard board_;
   Task task_;
-  std::atomic<bool> stopping_{false};  ///< read by members that are late for a run, too
+  std::atomic<bool> stopping_{false};  ///< also read by members that are late for a run
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
   std::atomic<int> sleepers_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> run_{0};  ///< a new number starts a run
-  /// Below the run's number how many own threads may still join it.
+  /// The run's number in the upper half, and in the lower half how many own threads may still join
+  /// it.
   std::atomic<std::uint64_t> seats_{0};
   std::vector<std::thread> threads_;
 };

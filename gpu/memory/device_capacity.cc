@@ -10,11 +10,11 @@
 namespace weft {
 namespace {
 
-// More rows than this gain little: at 256 the weights' reading is shared so often that computing
+// More rows than this gain little. At 256 rows so many share the reading of weights that computing
 // dominates on every device known, and each row costs a row of logits.
 constexpr std::int32_t kUsefulRows = 256;
 
-// Snapshots of a row's state are to take at most one page for so many of the row's own.
+// A row has at least this many pages for each page of its snapshots.
 constexpr std::int32_t kPagesOfASnapshotPage = 8;
 
 std::string mebibytes(std::int64_t bytes) {
@@ -22,27 +22,27 @@ std::string mebibytes(std::int64_t bytes) {
   return std::to_string((bytes + kMebibyte - 1) / kMebibyte) + " MiB";
 }
 
-// As many pages as all rows can use, at most as many as page numbers can name.
+// Returns as many pages as all rows can use, at most as many as page numbers can name.
 std::int64_t pages_of_all_rows(const DeviceLimits& limits) {
   const std::int64_t pages = std::int64_t{limits.rows} * limits.pages_per_row();
   return std::min<std::int64_t>(pages, std::numeric_limits<std::int32_t>::max());
 }
 
-/// A memory that a device takes a part of.
+/// A memory of which a device takes a part.
 struct Memory {
   std::int64_t budget = 0;
   std::int64_t weights = 0;
   std::int64_t page_bytes = 0;
   const std::function<std::int64_t(const DeviceLimits& limits)>& bytes;
-  const char* what = "";         // it takes beside pages
-  const char* where = "";        // it is, where that is not plain
-  std::int64_t state_bytes = 0;  // of a row
+  const char* what = "";         // in messages: the use beside pages
+  const char* where = "";        // in messages: which memory it is, if that is not obvious
+  std::int64_t state_bytes = 0;  // bytes of a row's state
 
   [[nodiscard]] std::int64_t without_pages(DeviceLimits limits) const {
     limits.pages = 0;
     return bytes(limits) + std::int64_t{limits.rows} * state_bytes;
   }
-  /// Whether buffers for so many rows leave too little room for pages.
+  /// Whether buffers for `limits.rows` rows leave too little room for pages.
   [[nodiscard]] bool is_crowded(const DeviceLimits& limits) const {
     return without_pages(limits) - weights > (budget - weights) / 2;
   }
@@ -51,7 +51,7 @@ struct Memory {
   }
 };
 
-/// The device's own memory, and the host's where the KV cache lies there.
+/// Returns the device's own memory, and the host's if the KV cache is there.
 std::vector<Memory> memories_of(const CapacityWishes& wishes, std::int64_t budget,
                                 const DeviceNeeds& needs) {
   std::vector<Memory> all{{budget, needs.weight_bytes, std::max<std::int64_t>(needs.page_bytes, 1),
@@ -70,7 +70,8 @@ Error no_room(const Memory& memory, const DeviceLimits& limits, std::int64_t pag
               mebibytes(memory.budget) + memory.where + " that may be taken"};
 }
 
-/// An encoder alone has buffers for its longest input and no pages.
+/// Checks that the buffers of an encoder alone fit: it has buffers for its longest input and no
+/// pages.
 Result<DeviceLimits> without_pages(const DeviceLimits& limits, std::int64_t taken,
                                    std::int64_t budget) {
   if (taken <= budget) return limits;
@@ -80,7 +81,7 @@ Result<DeviceLimits> without_pages(const DeviceLimits& limits, std::int64_t take
                    " that may be taken; max_context says how much shorter inputs may be"};
 }
 
-/// What layers keep of a row beside pages, and what a snapshot of it takes.
+/// Adds the bytes of a row's state beside pages, and the pages of its snapshot.
 void add_state(DeviceLimits& limits, const DeviceNeeds& needs) {
   if (needs.state_bytes == 0) return;
   const std::int64_t page_bytes = std::max<std::int64_t>(needs.page_bytes, 1);
@@ -90,7 +91,7 @@ void add_state(DeviceLimits& limits, const DeviceNeeds& needs) {
   limits.snapshot_every = kPagesOfASnapshotPage * limits.snapshot_pages;
 }
 
-/// The pages dealt out to the rows.
+/// Divides the pages among the rows.
 Result<DeviceLimits> with_slabs(DeviceLimits limits, const CapacityWishes& wishes) {
   if (wishes.rows > 0 && wishes.context == 0 && limits.pages >= limits.rows) {
     const std::int64_t slab = std::int64_t{limits.pages / limits.rows} * limits.page_tokens;
@@ -124,10 +125,11 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
   limits.rows = wishes.rows > 0 ? wishes.rows : kUsefulRows;
   limits.step_tokens = std::max(wishes.step_tokens, limits.rows);
   limits.keeps_kv = program.causal;
-  // Wrong guesses cannot be taken back from a row's state.
+  // A row's state cannot take back wrong guesses.
   limits.guesses = limits.keeps_kv && needs.state_bytes == 0 ? wishes.guesses : 0;
   limits.chooses_at_once = needs.chooses_at_once;
-  limits.window = wishes.slabs ? 0 : program.window;  // a slab is a row's for its whole context
+  // A slab belongs to a row for its whole context.
+  limits.window = wishes.slabs ? 0 : program.window;
   limits.kv_on_host = needs.host_bytes != nullptr;
   limits.rounds_rows = wishes.rounds_rows;
   if (needs.computes_adapters && wishes.adapter_places > 0) {
@@ -147,7 +149,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
           ? std::min(wishes.memory_bytes, free_bytes)
           : static_cast<std::int64_t>(static_cast<double>(free_bytes) * wishes.memory_fraction);
   const std::vector<Memory> memories = memories_of(wishes, budget, needs);
-  // Fewer rows when their buffers would leave no room for pages.
+  // Chooses fewer rows if their buffers would leave no room for pages.
   while (wishes.rows == 0 && limits.rows > 1 &&
          std::ranges::any_of(memories, [&](const Memory& one) { return one.is_crowded(limits); })) {
     limits.rows /= 2;
@@ -167,7 +169,7 @@ Result<DeviceLimits> device_capacity(const Program& program, const CapacityWishe
     return no_room(fullest, limits, std::max<std::int64_t>(wanted, 1));
   }
   limits.pages = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, useful));
-  // Pages and places are numbered together.
+  // Pages and places in host memory share their numbers.
   const std::int64_t most_places = std::numeric_limits<std::int32_t>::max() - limits.pages;
   const std::int64_t places =
       wishes.slabs ? 0 : wishes.host_bytes / std::max<std::int64_t>(needs.page_bytes, 1);
@@ -191,7 +193,7 @@ CapacityWishes with_host_share(CapacityWishes wishes, std::size_t gpus) {
   if (wishes.kv_host_bytes == 0) return wishes;
   const std::int64_t share =
       wishes.kv_host_bytes / static_cast<std::int64_t>(std::max<std::size_t>(gpus, 1));
-  wishes.kv_host_bytes = std::max<std::int64_t>(share, 1);  // too little is not the GPU's memory
+  wishes.kv_host_bytes = std::max<std::int64_t>(share, 1);  // 0 would mean the GPU's memory
   return wishes;
 }
 

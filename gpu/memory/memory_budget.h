@@ -12,10 +12,10 @@ namespace weft {
 
 class MemoryClaim;
 
-/// Bytes of one device's memory that several engines may take together. Give the same budget to
-/// each of them (PipelineOptions::memory_budget): an engine takes its weights, buffers and KV cache
-/// from what is left when it is loaded, instead of from what the device has free, and gives them
-/// back when it goes. memory.fraction counts of what is left. Thread-safe.
+/// Bytes of one device's memory that several engines may take together. Give each engine the same
+/// budget (PipelineOptions::memory_budget). When an engine is loaded, it takes its weights, buffers
+/// and KV cache from what is left of the budget, not from the device's free memory. It gives them
+/// back when it is destroyed. memory.fraction is a part of what is left. Thread-safe.
 class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
  public:
   /// `bytes` is not negative.
@@ -24,7 +24,7 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::int64_t left() const;
 
-  /// Calls `decide` with the bytes that are left; it returns how many of them it takes, or an
+  /// Calls `decide` with the bytes that are left. `decide` returns how many of them to take, or an
   /// error. No other take() runs meanwhile. Taking more than is left is a bug: internal_error.
   [[nodiscard]] Result<MemoryClaim> take(
       const std::function<Result<std::int64_t>(std::int64_t left)>& decide);

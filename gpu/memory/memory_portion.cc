@@ -36,7 +36,7 @@ std::shared_ptr<StepDevice> with_claim(std::unique_ptr<StepDevice> device,
                                        const std::shared_ptr<const void>& claim) {
   struct Both {
     std::shared_ptr<const void> claim;
-    std::unique_ptr<StepDevice> device;  // goes first
+    std::unique_ptr<StepDevice> device;  // destroyed first
   };
   const auto both = std::make_shared<Both>(claim, std::move(device));
   return {both, both->device.get()};

@@ -17,8 +17,8 @@ struct MemoryPortion {
   std::shared_ptr<MemoryClaim> claim;
 };
 
-/// Computes device_capacity() of the free memory, or of what is left of the wishes' budget; then
-/// claims the bytes of `needs` less `apart` bytes, which the caller claims itself. kOutOfMemory.
+/// Computes device_capacity() of the free memory, or of what is left of the wishes' budget. Then it
+/// claims the bytes of `needs` minus `apart` bytes, which the caller claims itself. kOutOfMemory.
 [[nodiscard]] Result<MemoryPortion> take_portion(const Program& program, const DeviceWishes& wishes,
                                                  const CapacityWishes& capacity,
                                                  std::int64_t free_bytes, const DeviceNeeds& needs,

@@ -19,7 +19,7 @@ using cuda::CudaStepDevice;
 // NCCL's memory on a GPU for its channels: some hundred MiB for each of up to four communicators.
 constexpr std::int64_t kRankBytes = std::int64_t{1} << 30U;
 
-/// How a rank on a GPU is linked to ranks on the host.
+/// Returns how a rank on a GPU is linked to ranks on the host.
 cuda::HostNeighbours host_neighbours_of(const cuda::CudaRank& place, SharedRanks& host) {
   const cuda::CudaRanks& all = *place.all;
   const auto last = static_cast<std::int32_t>(all.widths.size()) - 1;
@@ -37,7 +37,8 @@ Result<std::vector<std::unique_ptr<CudaDevice>>> load_parts(const OpenedModel& m
                                   });
 }
 
-/// The results of `work` for each rank. When one rank fails, the ranks that wait for it fail too.
+/// Returns the results of `work` for each rank. If one rank fails, the ranks that wait for it fail
+/// too.
 template <class Device, class Work>
 Result<void> together(const std::vector<std::unique_ptr<Device>>& devices, const Work& work) {
   return on_all_ranks(

@@ -16,7 +16,7 @@ RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
   layout.widths = partition.widths();
   layout.hidden = model.program->hidden;
   layout.step_tokens = options.max_tokens;
-  // The last stage's ranks share the logits; one may have a column more than another.
+  // The last stage's ranks share the logits; a rank may have one column more than another.
   layout.columns = model.program->vocabulary / layout.widths.back() + 1;
   layout.rows = std::max(options.max_outputs, options.max_sequences);
   layout.shares_processors =

@@ -16,40 +16,40 @@
 
 namespace weft {
 
-/// What the host ranks of a partition are made with. Lists are in the order of the stages.
+/// The data from which a partition's host ranks are made. Lists are in the order of the stages.
 struct HostRanks {
   std::vector<std::shared_ptr<const Program>> programs;
-  std::vector<std::int32_t> stages;  ///< which stage each is of
-  DeviceOptions options;             ///< of each
+  std::vector<std::int32_t> stages;  ///< the stage of each rank
+  DeviceOptions options;             ///< options of each rank
   std::shared_ptr<SharedRanks> shared;
 };
 
-/// The sizes of the ranks' shared memory, for steps as `options` has them; `replicas` such replicas
+/// Returns the sizes of the ranks' shared memory, for steps with `options`. `replicas` replicas
 /// share the processors.
 [[nodiscard]] RanksLayout layout_of(const OpenedModel& model, const Partition& partition,
                                     const DeviceOptions& options, std::size_t replicas = 1);
 
-/// The memory that ranks on the host take together; `programs` are some of them. They share the
-/// host's memory, and exchange numbers through `shared` bytes of it.
+/// Returns the memory that ranks on the host take together; `programs` are some of these ranks.
+/// They share the host's memory, and exchange numbers through `shared` bytes of it.
 [[nodiscard]] DeviceNeeds host_ranks_needs(
     const std::vector<std::shared_ptr<const Program>>& programs, const CapacityWishes& wishes,
     std::function<std::int64_t(const DeviceLimits& limits)> shared);
 
-/// Plans the ranks that this process has on the host; other ranks among `programs` are skipped. The
-/// threads, `options.threads` or all of the host, are shared out, at least one for each rank.
+/// Plans this process's ranks on the host; other ranks among `programs` are skipped. The threads,
+/// `options.threads` or all of the host, are divided among the ranks, at least one for each.
 /// `replicas` such replicas share the processors. kOutOfMemory.
 [[nodiscard]] Result<HostRanks> plan_host_ranks(
     const OpenedModel& model, const Partition& partition,
     std::vector<std::shared_ptr<const Program>> programs, const DeviceOptions& options,
     std::size_t replicas = 1);
 
-/// Loads one of them. Errors of HostDevice::load().
+/// Loads one of the ranks. Errors of HostDevice::load().
 [[nodiscard]] Result<std::unique_ptr<HostDevice>> load_host_rank(const OpenedModel& model,
                                                                  const HostRanks& ranks,
                                                                  std::size_t rank,
                                                                  const LoadProgress& progress);
 
-/// Loads all ranks at once, each on a thread of its own. Errors of loading any.
+/// Loads all ranks at once, each on its own thread. Errors of loading any rank.
 [[nodiscard]] Result<std::vector<std::unique_ptr<HostDevice>>> load_host_ranks(
     const OpenedModel& model, const HostRanks& ranks, const LoadProgress& progress);
 

@@ -11,13 +11,13 @@
 namespace weft {
 namespace {
 
-/// The progress of ranks that load at once, added up.
+/// The total progress of ranks that load at once.
 class SharedProgress {
  public:
   SharedProgress(const LoadProgress& progress, std::size_t ranks)
       : progress_(progress), done_(ranks), totals_(ranks) {}
 
-  /// The progress of one rank; borrows this.
+  /// Returns the progress of one rank; it borrows this object.
   [[nodiscard]] LoadProgress of(std::size_t rank) {
     if (!progress_.tell) return progress_;
     return {[this, rank](std::int64_t done, std::int64_t total) { tell(rank, done, total); },
@@ -29,7 +29,7 @@ class SharedProgress {
     const std::lock_guard lock(mutex_);
     done_[rank] = done;
     totals_[rank] = total;
-    // A rank that has not begun has no total yet; nothing is told before all have.
+    // A rank that has not begun has no total yet. Nothing is reported before all have begun.
     if (std::ranges::find(totals_, 0) != totals_.end()) return;
     progress_.tell(std::accumulate(done_.begin(), done_.end(), std::int64_t{0}),
                    std::accumulate(totals_.begin(), totals_.end(), std::int64_t{0}));

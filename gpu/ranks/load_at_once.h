@@ -11,19 +11,19 @@
 
 namespace weft {
 
-/// Calls work(rank) for all ranks at once, each on a thread of its own, and returns when all have
-/// returned. Returns the first error: later ones may only say that a rank was lost. `failed` is
-/// called for each rank that fails, on its thread.
+/// Calls work(rank) for all ranks at once, each on its own thread, and returns when all have
+/// returned. Returns the first error, because later errors may only report a lost rank. Calls
+/// `failed` for each rank that fails, on its thread.
 [[nodiscard]] Result<void> on_all_ranks(std::size_t ranks,
                                         const std::function<Result<void>(std::size_t rank)>& work,
                                         const std::function<void(std::size_t rank)>& failed = {});
 
-/// Does the same with work(rank, progress); `progress` is told the sum over all ranks.
+/// As above with work(rank, progress); `progress` gets the sum over all ranks.
 [[nodiscard]] Result<void> on_all_ranks(
     std::size_t ranks, const LoadProgress& progress,
     const std::function<Result<void>(std::size_t rank, const LoadProgress& progress)>& work);
 
-/// Returns what load(rank, progress) makes for each rank.
+/// Returns the results of load(rank, progress) for each rank.
 template <class Made, class Load>
 [[nodiscard]] Result<std::vector<std::unique_ptr<Made>>> load_at_once(std::size_t ranks,
                                                                       const LoadProgress& progress,

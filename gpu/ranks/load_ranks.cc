@@ -31,8 +31,8 @@ struct ReplicaPrograms {
 };
 using Replicas = std::vector<ReplicaPrograms>;
 
-/// The memory that host ranks of all replicas take together. `replicas` have the programs of these
-/// ranks, which share the host's memory.
+/// Returns the memory that the host ranks of all replicas take together. `replicas` have these
+/// ranks' programs. The ranks share the host's memory.
 DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
                      const CapacityWishes& wishes) {
   Programs all;
@@ -50,7 +50,7 @@ DeviceNeeds needs_of(const OpenedModel& model, const Replicas& replicas,
   });
 }
 
-/// Loads all replicas at once; load(replica, progress) gives the devices of its ranks.
+/// Loads all replicas at once; load(replica, progress) returns the devices of the replica's ranks.
 template <class Load>
 Result<StepDevices> load_replicas(std::size_t replicas, const DeviceLimits& limits,
                                   const LoadProgress& progress, const Load& load) {
@@ -134,7 +134,7 @@ Result<StepDevices> load_on_gpu_ranks(const OpenedModel& model, const Replicas& 
   return load_replicas(replicas.size(), limits, progress, load);
 }
 
-/// Adds to what ranks on the host need the KV cache of GPUs that lies there too.
+/// Adds the KV cache of GPUs that is in host memory to the needs of the ranks on the host.
 DeviceNeeds with_kv_of(const GpuRanks& gpus, const CapacityWishes& capacity, DeviceNeeds needs) {
   for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
     const DeviceNeeds gpu =
@@ -147,7 +147,7 @@ DeviceNeeds with_kv_of(const GpuRanks& gpus, const CapacityWishes& capacity, Dev
   return needs;
 }
 
-/// The limits that fit on the GPUs and on the host.
+/// Returns the limits that fit on the GPUs and on the host.
 Result<DeviceLimits> mixed_capacity(const OpenedModel& model, const ReplicaPrograms& whole,
                                     const GpuRanks& gpus, const CapacityWishes& capacity) {
   const auto gpu_bytes = free_memory(gpus);
@@ -195,7 +195,7 @@ Result<StepDevices> load_on_both(const OpenedModel& model, const Replicas& repli
   return loaded;
 }
 
-/// Ranks of which each is in a process of its own, this one's the head.
+/// Loads ranks that are each in their own process; this process is the head.
 Result<StepDevices> load_in_world(const OpenedModel& model, const ReplicaPrograms& whole,
                                   const DeviceWishes& wishes, const CapacityWishes& capacity,
                                   const std::vector<TokenId>& end_tokens,

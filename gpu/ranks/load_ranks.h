@@ -12,8 +12,8 @@
 namespace weft {
 
 /// Measures the devices of the replicas' partitions, takes their memory and loads each rank's part
-/// of the model, all at once. `replicas` are those of the wishes, as parse_replicas() reads them.
-/// Errors as load_step_devices().
+/// of the model, all at once. `replicas` come from the wishes, read by parse_replicas(). Errors as
+/// load_step_devices().
 [[nodiscard]] Result<StepDevices> load_ranks(const OpenedModel& model,
                                              const std::vector<Partition>& replicas,
                                              const DeviceWishes& wishes,

@@ -40,7 +40,7 @@ Result<LoadedParts> load_all(const OpenedModel& model, MixedRanks& ranks,
   return parts;
 }
 
-/// Ranks of both kinds, in the order in which they stand in the partition.
+/// Combines ranks of both kinds, in the order of the partition.
 template <class All, class Gpu, class Host>
 All in_order(const MixedRanks& ranks, std::vector<std::unique_ptr<Gpu>> gpus,
              std::vector<std::unique_ptr<Host>> host) {

@@ -15,28 +15,27 @@
 
 namespace weft {
 
-/// What the ranks of a partition with both GPUs and the host are made with (Inferflow's GPU/CPU
-/// hybrid inference). A whole stage is on either. GPUs exchange numbers with GPUs as ever, and so
-/// do ranks on the host with each other; between a GPU and the host numbers go through the host's
-/// memory (HostStream).
+/// The resources of the ranks of a partition with both GPUs and the host (Inferflow's GPU/CPU
+/// hybrid inference). A whole stage is on one kind. GPUs exchange numbers with GPUs, and host ranks
+/// with host ranks, as in other partitions. Between a GPU and the host, numbers go through the
+/// host's memory (HostStream).
 struct MixedRanks {
   GpuRanks gpus;
   HostRanks host;
 };
 
-/// Puts the ranks on the host beside GPUs that have been opened, of the same partition. Errors of
-/// plan_host_ranks().
+/// Adds the ranks on the host to opened GPUs of the same partition. Errors of plan_host_ranks().
 [[nodiscard]] Result<MixedRanks> plan_mixed_ranks(
     const OpenedModel& model, const Partition& partition,
     std::vector<std::shared_ptr<const Program>> programs, GpuRanks gpus,
     const DeviceOptions& options);
 
-/// Loads all ranks at once, each on a thread of its own, and lets them meet: stage by stage. Errors
-/// of loading any.
+/// Loads all ranks at once, each on its own thread, and joins them, stage by stage. Errors of
+/// loading any rank.
 [[nodiscard]] Result<std::vector<std::unique_ptr<ModelDevice>>> load_mixed_ranks(
     const OpenedModel& model, MixedRanks ranks, const LoadProgress& progress);
 
-/// The same as devices of the pipeline.
+/// As load_mixed_ranks(), as devices of the pipeline.
 [[nodiscard]] Result<DeviceRanks> load_mixed_step_ranks(const OpenedModel& model, MixedRanks ranks,
                                                         const DeviceLimits& limits,
                                                         const std::vector<TokenId>& end_tokens,

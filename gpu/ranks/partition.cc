@@ -50,7 +50,7 @@ Result<Partition::Stage> parse_stage(std::string_view text) {
   return stage;
 }
 
-/// How many layers each stage has.
+/// Returns the number of layers of each stage.
 Result<std::vector<std::int64_t>> layers_of(const Partition& partition, std::int64_t layers) {
   std::int64_t left = layers;
   std::int64_t open = 0;
@@ -225,7 +225,7 @@ Result<std::vector<std::shared_ptr<const Program>>> compile_parts(const OpenedMo
   for (const ProgramPart& part : *parts) {
     auto program = compile(*model.architecture, *model.checkpoint, part);
     if (!program) return program.error();
-    // Tables of positions, which bound it, are the first stage's.
+    // Tables of positions bound the context, and only the first stage has them.
     program->context = model.program->context;
     programs.push_back(std::make_shared<const Program>(*std::move(program)));
   }

@@ -20,14 +20,14 @@
 namespace weft {
 namespace {
 
-// The context of a user who asked for none: enough for a conversation.
+// The context if the user asks for none: enough for a conversation.
 constexpr std::int64_t kUsualContext = 4096;
-// The time that a sum of a row's stream among GPUs adds to a step: 5 us on two H100s
+// The time that adding up a row's stream among GPUs adds to a step: 5 us on two H100s
 // (docs/performance.md), half for the exchange and half for waiting for the slower GPU.
 constexpr double kSecondsOfSum = 5e-6;
-// A stage's stream through the host's memory, or NCCL: a launch and a copy.
+// The time to pass on a stage's stream, through the host's memory or NCCL: a launch and a copy.
 constexpr double kSecondsOfHandover = 20e-6;
-// Less than this is not worth another device, and is within what measuring rates leaves open.
+// A smaller gain is not worth another device, and is within the error of measured rates.
 constexpr double kWorthAnother = 1.1;
 
 using Programs = std::vector<std::shared_ptr<const Program>>;
@@ -35,9 +35,9 @@ using Programs = std::vector<std::shared_ptr<const Program>>;
 /// A way to run the model, and the reason against it.
 struct Candidate {
   Partition partition;
-  Programs programs;  // by rank, stage by stage; empty where it cannot be cut so
+  Programs programs;  // by rank, stage by stage; empty if the model cannot be cut this way
   std::optional<Error> lacks;
-  double seconds = 0;  // of a step of one row
+  double seconds = 0;  // seconds of a step of one row
 
   [[nodiscard]] std::size_t gpus() const {
     const auto on_host = std::ranges::count_if(partition.stages, &Partition::Stage::is_on_host);
@@ -134,7 +134,7 @@ void Chooser::consider_gpus(std::size_t count) {
   }
 }
 
-/// As many layers as fit on so many GPUs, which share them.
+/// Considers as many layers as fit on `gpus` GPUs, which share them, and the rest on the host.
 void Chooser::consider_with_host(std::size_t gpus) {
   const auto with_layers = [&](std::int64_t layers) {
     Partition partition;
@@ -143,7 +143,7 @@ void Chooser::consider_with_host(std::size_t gpus) {
     partition.stages.push_back({{std::string(kHostDevice)}, -1});
     return partition;
   };
-  // More layers take more memory of the GPUs: the most that fit, by halves.
+  // More layers take more of the GPUs' memory. Bisection finds the most layers that fit.
   std::int64_t fits = 1;
   std::int64_t too_many = layers_;
   while (too_many - fits > 1) {

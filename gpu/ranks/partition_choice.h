@@ -14,26 +14,28 @@
 
 namespace weft {
 
-/// A device that a partition may be put together from.
+/// A device that a partition may use.
 struct ChoosableDevice {
-  std::string name;  ///< as list_devices() has it
+  std::string name;  ///< name from list_devices()
   std::int64_t free_bytes = 0;
-  double bytes_per_second = 0;  ///< at which it reads its memory; not looked at where it is alone
-  /// The memory it takes for a program; needs no more of the program than host_needs() does.
+  double bytes_per_second = 0;  ///< rate of reading its memory; ignored if it is the only device
+  /// Returns the memory that the device takes for a program; needs no more of the program than
+  /// host_needs() does.
   std::function<DeviceNeeds(const Program& program, const CapacityWishes& wishes)> needs;
 };
 
 /// The wishes that matter for choosing a partition.
 struct ChoiceWishes {
-  CapacityWishes capacity{};      ///< its kv_dtype is not looked at
-  std::optional<DType> kv_dtype;  ///< without: kv_dtype_for() what is chosen
-  bool gpus_exchange = true;      ///< whether there is an NCCL, so that GPUs can share a model
-  bool has_tuning = false;        ///< a file of `weft tune`, which the host alone cannot use
+  CapacityWishes capacity{};      ///< its kv_dtype is ignored
+  std::optional<DType> kv_dtype;  ///< empty: kv_dtype_for() the chosen devices
+  bool gpus_exchange = true;      ///< NCCL is available, so GPUs can share a model
+  bool has_tuning = false;  ///< there is a file of `weft tune`, which the host alone cannot use
 };
 
 struct PartitionChoice {
-  std::string partition;             ///< one device, or what parse_partition() reads
-  std::vector<std::string> reasons;  ///< for people, one a line: what each has, and why not others
+  std::string partition;  ///< one device, or a text for parse_partition()
+  /// For people, one a line: what each device has, and why other candidates were not chosen.
+  std::vector<std::string> reasons;
 };
 
 /// Chooses the partition that runs a step of one row fastest, if it has room for the weights, the
@@ -41,19 +43,19 @@ struct PartitionChoice {
 /// time is the time of reading its bytes, stage by stage, and of the sums that ranks wait for.
 /// Among partitions within a tenth of the fastest the one with the fewest devices is taken.
 ///
-/// The candidates are each device alone; GPUs in numbers of a power of two and all of them, cut
-/// into every number of equal stages; and, where only the host has room for all, as many of the
-/// first layers on the GPUs as fit, with the rest on the host. Several ranks on the host are no
-/// candidate: they would share its memory and its processors.
+/// The candidates are each device alone; GPUs in numbers of a power of two, and all GPUs, cut into
+/// every number of equal stages. If only the host has room for all layers, a candidate has as many
+/// of the first layers on the GPUs as fit, and the rest on the host. Several ranks on the host are
+/// no candidate, because they would share its memory and its processors.
 ///
-/// kOutOfMemory, or what else the devices say, with what each of the candidates lacks where none
-/// has room. At least one device. Thread-safe.
+/// kOutOfMemory, or a device's error, says what each candidate lacks if none has room. At least one
+/// device. Thread-safe.
 [[nodiscard]] Result<PartitionChoice> choose_partition(const OpenedModel& model,
                                                        const std::vector<ChoosableDevice>& devices,
                                                        const ChoiceWishes& wishes);
 
-/// Bytes of weights that a step of one row reads: all except the embedding's table and the experts
-/// of a layer that the token does not choose.
+/// Returns the bytes of weights that a step of one row reads: all except the embedding's table and
+/// the experts that the token does not choose.
 [[nodiscard]] double bytes_of_row(const Program& program);
 
 }  // namespace weft

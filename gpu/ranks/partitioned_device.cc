@@ -22,7 +22,7 @@ class PartitionedDevice::Ranks {
     }
   }
 
-  /// A rank that fails ends the others, which would wait for it.
+  /// If a rank fails, it ends the other ranks, which would wait for it.
   void run(const std::function<void(ModelDevice&)>& work) {
     threads_.run([&](std::size_t rank) {
       ModelDevice& device = *devices_[rank];
@@ -36,7 +36,7 @@ class PartitionedDevice::Ranks {
   }
 
   [[nodiscard]] const Devices& devices() const { return devices_; }
-  /// The rank that has the results.
+  /// Returns the rank that has the results.
   [[nodiscard]] ModelDevice& last() { return *devices_[last_]; }
 
  private:
@@ -47,7 +47,7 @@ class PartitionedDevice::Ranks {
 
 namespace {
 
-/// The ranks of any kind, as devices.
+/// Converts ranks of any kind to devices.
 template <class Device>
 PartitionedDevice::Devices as_devices(std::vector<std::unique_ptr<Device>> ranks) {
   return {std::make_move_iterator(ranks.begin()), std::make_move_iterator(ranks.end())};

@@ -11,19 +11,18 @@
 
 namespace weft {
 
-/// A model on several ranks of this process, as one device: each step runs on all ranks, each on a
-/// thread of its own, and returns when all ranks have run it. For commands that look at models; a
+/// A model on several ranks of this process, as one device. Each step runs on all ranks, each on
+/// its own thread, and returns when all ranks have run it. For commands that look at models; a
 /// pipeline of actors has an executor for each rank instead. One thread at a time may call.
 class PartitionedDevice final : public ModelDevice {
  public:
   /// The devices of all ranks, stage by stage.
   using Devices = std::vector<std::unique_ptr<ModelDevice>>;
 
-  /// The ranks have met, and were made with the same options.
+  /// The ranks have joined each other and were made with the same options.
   PartitionedDevice(std::shared_ptr<const Program> whole, Devices ranks);
 
-  /// `options.threads` are shared out among the ranks. Errors of devices_of() and of loading any
-  /// rank.
+  /// `options.threads` are divided among the ranks. Errors of devices_of() and of loading any rank.
   [[nodiscard]] static Result<std::unique_ptr<PartitionedDevice>> load(
       const OpenedModel& model, const Partition& partition, const DeviceOptions& options,
       const LoadProgress& progress = {});
@@ -33,7 +32,7 @@ class PartitionedDevice final : public ModelDevice {
   [[nodiscard]] Result<PreparedAdapter> prepare_adapter(const Adapter& adapter) const override;
   void place_adapter(std::int32_t place, const PreparedAdapter& adapter) override;
 
-  /// Throws ActorFailure(kDeviceLost) when a rank fails, and from then on always.
+  /// Throws ActorFailure(kDeviceLost) if a rank fails, and always from then on.
   void decode(const Step& step) override;
   void encode(const Step& step) override;
   [[nodiscard]] Rows results() override;

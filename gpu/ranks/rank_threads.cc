@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-/// Checks a condition again and again, until it holds or a time is over.
+/// Checks a condition repeatedly, until it holds or the time is over.
 template <class Condition>
 void look_for(const Condition& is_so) {
   using Clock = std::chrono::steady_clock;

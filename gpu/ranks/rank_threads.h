@@ -13,9 +13,9 @@
 
 namespace weft {
 
-/// A thread for each rank, of which the first is the caller's; all do the same work at once. A
-/// thread that has just worked looks for more for kLooking before it sleeps: steps follow each
-/// other closely, and to be woken takes a tenth of a small one. Owner only.
+/// A thread for each rank; the first is the caller's. All do the same work at once. A thread that
+/// has just worked spins for more work for kLooking before it sleeps, because steps follow each
+/// other closely and waking takes a tenth of a small step. Owner only.
 class RankThreads {
  public:
   static constexpr std::chrono::microseconds kLooking{100};
@@ -27,8 +27,8 @@ class RankThreads {
 
   [[nodiscard]] std::size_t size() const noexcept { return threads_.size() + 1; }
 
-  /// Calls work(rank) on each rank's thread and returns when all have returned; throws what was
-  /// thrown first.
+  /// Calls work(rank) on each rank's thread and returns when all have returned. Throws the first
+  /// exception.
   void run(const std::function<void(std::size_t rank)>& work);
 
  private:
@@ -38,7 +38,7 @@ class RankThreads {
   std::mutex mutex_;
   std::condition_variable begun_, ended_;
   const std::function<void(std::size_t)>* work_ = nullptr;
-  // Changed under the mutex, and looked at without it.
+  // Changed under the mutex, and read without it.
   std::atomic<std::uint64_t> runs_ = 0;
   std::atomic<std::size_t> busy_ = 0;
   std::atomic<bool> stopping_ = false;

@@ -16,16 +16,16 @@ class RankTokens {
   /// `link` is borrowed.
   RankTokens(RankLink& link, const DeviceLimits& limits);
 
-  /// To be called before each plan on a rank that is fed another rank's tokens: waits for the
-  /// tokens of all plans that the next plan may rely on, and notes them.
+  /// Call it before each plan on a rank that is fed another rank's tokens. It waits for the tokens
+  /// of all plans that the next plan may rely on, and stores them.
   void hear(PlanReader& reader);
-  /// To be called after each plan on the rank that chooses: sends its chosen tokens to the others.
+  /// Call it after each plan on the rank that chooses. It sends the chosen tokens to the others.
   void tell(const PlanReader& reader, const StepResult& result);
 
  private:
   RankLink& link_;
   const std::uint64_t stages_;
-  std::uint64_t plans_ = 0;  // that were begun, and of how many of them the tokens are known
+  std::uint64_t plans_ = 0;  // plans that were begun; next: plans whose tokens are known
   std::uint64_t heard_ = 0;
   std::vector<SlotToken> told_;
 };

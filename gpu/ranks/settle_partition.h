@@ -13,13 +13,13 @@
 
 namespace weft {
 
-/// Whether this name of a device or partition leaves the choice to Weft: "auto".
+/// Whether this text leaves the choice of devices to Weft: "auto".
 [[nodiscard]] bool is_auto_partition(std::string_view text) noexcept;
 
-/// The partition for a model that is to run on `text`: `text` itself, without reasons, unless it is
-/// "auto". For "auto" it is choose_partition()'s choice among this machine's devices; where there
-/// are several, each is measured first, which takes some seconds and up to 1 GiB of its memory.
-/// GPUs that do not answer are left out, and the reasons say so. Thread-safe.
+/// Returns the partition for a model that is to run on `text`: `text` itself, without reasons,
+/// unless it is "auto". For "auto" it is choose_partition()'s choice among this machine's devices.
+/// If there are several devices, each is measured first, which takes some seconds and up to 1 GiB
+/// of its memory. GPUs that do not answer are left out, and the reasons say so. Thread-safe.
 [[nodiscard]] Result<PartitionChoice> settle_partition(const OpenedModel& model,
                                                        const std::string& text,
                                                        const CapacityWishes& capacity,

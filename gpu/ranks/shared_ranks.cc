@@ -17,9 +17,10 @@
 namespace weft {
 namespace {
 
-/// The least numbers that a slot of a stage, or of a ring, holds: longer messages go in pieces.
+/// The least numbers that a slot of a stage, or of a ring, has room for. Longer messages go in
+/// pieces.
 constexpr std::int64_t kSlotNumbers = std::int64_t{64} * 1024;
-/// Steps that a sender may be ahead of its receiver.
+/// The most steps that a sender may be ahead of its receiver.
 constexpr std::int64_t kStepsAhead = 2;
 
 struct alignas(kCacheLineBytes) SharedControl {
@@ -27,7 +28,7 @@ struct alignas(kCacheLineBytes) SharedControl {
 };
 
 struct alignas(kCacheLineBytes) SharedMeeting {
-  SharedWord turn;  // counts the meetings that are over
+  SharedWord turn;  // number of finished meetings
   std::atomic<std::uint32_t> arrived;
 };
 
@@ -48,7 +49,7 @@ struct SharedRing {
   }
 };
 
-/// Gives out pieces of memory one behind the other; without memory it only counts.
+/// Hands out pieces of memory one after the other; without memory it only counts.
 class Arranger {
  public:
   explicit Arranger(std::byte* start) : start_(start) {}
@@ -79,13 +80,14 @@ std::size_t bytes_of_floats(std::int64_t count) {
 
 }  // namespace
 
-/// Where everything stands: the same in each process, since it follows from the layout.
+/// The addresses in the shared memory. They are the same in each process, since they follow from
+/// the layout.
 struct SharedRanks::Places {
   struct Stage {
     SharedMeeting* meeting = nullptr;
     float* slots = nullptr;           // [2][ranks][slot_numbers]
-    std::vector<SharedRing> streams;  // by rank, from the stage before
-    std::vector<SharedRing> tokens;   // of the first stage, by rank
+    std::vector<SharedRing> streams;  // by rank; from the previous stage
+    std::vector<SharedRing> tokens;   // by rank; only in the first stage
   };
 
   Places(const RanksLayout& layout, std::byte* start) {
@@ -239,7 +241,7 @@ class SharedRanks::Link final : public RankLink {
     }
   }
 
-  /// Waits until every rank of the stage has called meet() as often as this one.
+  /// Waits until every rank of the stage has called meet() as often as this rank.
   void meet() {
     check();
     const std::uint32_t seen = meetings_++;

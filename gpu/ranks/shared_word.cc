@@ -12,14 +12,14 @@
 namespace weft {
 namespace {
 
-// A sleeper looks at `lost` this often even if it is not woken: the waking process may be dead.
+// A sleeper checks `lost` this often even if it is not woken: the waking process may be dead.
 constexpr long kSleepNanoseconds = 50'000'000;
 
 }  // namespace
 
 std::uint32_t SharedWord::increment() noexcept {
-  // Sequentially consistent with the sleeper's count and its second look: one of the two sees the
-  // other.
+  // Sequentially consistent with the sleeper's increment of the count and its second read: at least
+  // one of the two threads sees the other's write.
   const std::uint32_t before = value_.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();
   return before;

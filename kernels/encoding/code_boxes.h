@@ -52,7 +52,7 @@ struct CodeBox {
   [[nodiscard]] static constexpr std::int32_t code_place(std::int32_t row, std::int32_t byte) {
     return byte ^ ((row & 3) << 5 | (row >> 2 & 1) << 4);
   }
-  /// The same for the plane of upper bits.
+  /// Returns the place in the plane of upper bits, likewise.
   [[nodiscard]] static constexpr std::int32_t high_place(std::int32_t row, std::int32_t byte) {
     return byte ^ ((row >> 1 & 1) << 5 | (row >> 2 & 1) << 4);
   }

@@ -27,7 +27,7 @@ struct RouteParams {
   /// Results. expert_of and weight_of: [T, k], best first, ties to the lower expert.
   std::span<std::int32_t> expert_of = {};
   std::span<float> weight_of = {};
-  /// The same choices sorted by expert: elements [starts[e], starts[e + 1]) of `order` are the
+  /// The choices sorted by expert: elements [starts[e], starts[e + 1]) of `order` are the
   /// choices (token * k + rank) of expert e, ascending. starts: [E + 1], order: [T * k].
   /// token_of: [T * k], the token of each element of `order`.
   std::span<std::int32_t> starts = {};

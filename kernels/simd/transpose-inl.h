@@ -118,7 +118,7 @@ HWY_ATTR void transpose_sixteen(const RowOf& row_of, std::int64_t words,
   }
 }
 
-/// The same for rows that are `stride` words apart.
+/// Transposes 16 rows that are `stride` words apart.
 HWY_ATTR inline void transpose_sixteen(const std::uint32_t* HWY_RESTRICT rows, std::int64_t stride,
                                        std::int64_t words, std::uint32_t* HWY_RESTRICT to) {
   const auto row_of = [&](std::int64_t lane) HWY_ATTR {

@@ -102,10 +102,8 @@ class Communicators final : public NcclRanks {
         rank_(place.rank),
         number_(rank_number(all_->widths, stage_, rank_)) {}
 
-  ~Communicators() override {
-    Communicators::leave();
-  }  // the destructor of the threads waits for
-     // them
+  /// Destroying the threads then waits for the aborts.
+  ~Communicators() override { Communicators::leave(); }
 
   Status join_all() {
     // Only ranks of one process can write to each other's inboxes.

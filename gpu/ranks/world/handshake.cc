@@ -16,11 +16,11 @@
 namespace weft {
 namespace {
 
-/// Changes with every change of what processes say to each other.
+/// Changes with every change of the messages between processes.
 constexpr std::uint32_t kProtocol = 7;
-/// For a whole greeting: its messages are some hundred bytes, and are answered at once.
+/// The time for a whole greeting: its messages have some hundred bytes, and are answered at once.
 constexpr std::chrono::seconds kPatience{5};
-/// For the rank's side of a greeting: the other process may still be busy loading.
+/// The time for the rank's side of a greeting: the other process may still be busy loading.
 constexpr std::chrono::seconds kPatienceOfRank{10};
 
 using Steady = std::chrono::steady_clock;
@@ -55,8 +55,8 @@ Block random_block() {
   return block;
 }
 
-/// The answer to a challenge on this connection, which needs the key; `who` keeps the two sides'
-/// answers apart.
+/// Returns the answer to a challenge on this connection; it requires the key. `who` makes the
+/// answers of the two sides different.
 Block answer_to(const Block& challenge, std::string_view who, const Hello& hello,
                 const std::string& key, const RankSocket& socket) {
   std::vector<unsigned char> said(who.begin(), who.end());
@@ -86,7 +86,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 template <class T>
 Result<T> expect(RankSocket& socket, RankMessage kind, Steady::time_point end) {
-  // The other side has not shown the key yet, so it gets no memory.
+  // The other side has not proved that it has the key, so it gets no memory.
   const auto frame = socket.receive(patience_left(end), sizeof(T));
   if (!frame) return frame.error();
   T value;

@@ -20,7 +20,8 @@
 namespace weft {
 namespace {
 
-/// Memory with a name. The destructor removes the name; a process that has opened it keeps it.
+/// Memory with a name. The destructor removes the name; a process that has opened the memory keeps
+/// it.
 class NamedMemory {
  public:
   static Result<NamedMemory> make(std::size_t bytes) {
@@ -60,7 +61,7 @@ class HeadRank final : public ForwardingDevice {
   const std::stop_callback<std::function<void()>> on_loss_;
 };
 
-/// The head of a world, while it is made.
+/// The head of a world while the world is set up.
 class WorldHead {
  public:
   WorldHead(const WorldPlan& plan, WorldRankOptions own)
@@ -98,7 +99,7 @@ class WorldHead {
   }
 
  private:
-  /// A loss leaves the loading half-way, by an exception that does not say what was lost.
+  /// If a rank is lost, an exception ends the loading. It does not say what was lost.
   Result<std::unique_ptr<StepDevice>> load_own(const RankSetup& setup,
                                                const std::stop_token& lost) {
     try {
@@ -114,7 +115,7 @@ class WorldHead {
     return static_cast<std::size_t>(index_of_process(process, ranks_, chooses_));
   }
 
-  /// Asks every process what it has.
+  /// Asks every process for its resources.
   Result<void> ask() {
     const bool on_host = plan_.partition.stages.front().is_on_host();
     RankQuestion question;
@@ -133,7 +134,7 @@ class WorldHead {
       questions[static_cast<std::size_t>(process)].index =
           index_of_process(process, ranks_, chooses_);
     }
-    // The address at which the other processes have reached this one.
+    // The address at which the other processes have reached this process.
     const std::string& address = plan_.world.address;
     auto own = own_.room(questions.front(), address.substr(0, address.rfind(':')));
     if (!own) return own.error();
@@ -163,7 +164,7 @@ class WorldHead {
     return true;
   }
 
-  /// Fills in the fields that are the same in all setups.
+  /// Fills in the fields that are equal in all setups.
   Result<RankSetup> settle() {
     auto limits = plan_.settle(rooms_);
     if (!limits) return limits.error();

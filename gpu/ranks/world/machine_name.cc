@@ -9,8 +9,8 @@ namespace weft {
 std::string machine_name() {
   std::string name;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> name;
-  // A container sees its own group as the root of all, and has limits of its own.
-  struct stat root{};
+  // In a container the group's root is the container's own group, which has its own limits.
+  struct stat root {};
   if (::stat("/sys/fs/cgroup", &root) == 0) name += "/" + std::to_string(root.st_ino);
   return name;
 }

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// The same for all processes that have this machine's memory and processors in common, and for no
-/// others: which start of which machine it is, and which container of it.
+/// Returns the same name for all processes that share this machine's memory and processors, and a
+/// different name for others. It identifies the machine, its boot and its container.
 [[nodiscard]] std::string machine_name();
 
 }  // namespace weft

@@ -15,10 +15,10 @@
 namespace weft {
 namespace {
 
-/// Numbers of a message at least: what is longer goes in pieces, as through shared memory.
+/// The most numbers of a piece: longer messages go in pieces, as through shared memory.
 constexpr std::int64_t kPieceNumbers = std::int64_t{64} * 1024;
-/// Bytes that are kept of a peer that is ahead. Ranks are a step or two apart; beyond that, unread
-/// bytes wait in the system's buffers and with the peer.
+/// Bytes kept from a peer that is ahead. Ranks are a step or two apart; further unread bytes wait
+/// in the system's buffers and at the peer.
 constexpr std::size_t kMostKept = std::size_t{16} << 20U;
 /// A message's cost beside its bytes, so that the number of empty messages is bounded too.
 constexpr std::size_t kMessageCost = 64;
@@ -196,7 +196,7 @@ template <class Done>
 void NetworkLink::wait_until(const Done& done) {
   if (done()) return;
   const auto began = std::chrono::steady_clock::now();
-  // Bytes that were read before and not looked at do not wake a poll.
+  // Bytes that were read earlier and not processed do not wake a poll.
   for (std::size_t i = 0; i < peers_.size(); ++i) read_from(i);
   std::vector<pollfd> sockets;
   std::vector<std::size_t> numbers;
@@ -212,7 +212,7 @@ void NetworkLink::wait_until(const Done& done) {
       sockets.push_back({peer.socket->descriptor(), static_cast<short>(reads | writes), 0});
       numbers.push_back(i);
     }
-    // For as long as it takes: abandon() ends the connections, which wakes this.
+    // No timeout: abandon() ends the connections, which wakes this call.
     if (::poll(sockets.data(), sockets.size(), -1) < 0 && errno != EINTR) continue;
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       if ((sockets[i].revents & POLLOUT) != 0) write_to(numbers[i]);

@@ -15,16 +15,16 @@
 
 namespace weft {
 
-/// Exchanges numbers with ranks of other machines: a connection to each of them. Sums are added up
-/// in the order of the ranks, as SharedRanks does, so that both give the same bits. An all-reduce
-/// is one-shot: each rank of a stage of n sends its numbers to n - 1 others.
+/// Exchanges numbers with ranks on other machines, over a connection to each of them. Sums are
+/// added up in the order of the ranks, as in SharedRanks, so that both give the same bits. An
+/// all-reduce is one-shot: each rank of a stage of n sends its numbers to the n - 1 others.
 ///
-/// A call sends what it has to send and reads what the others send meanwhile, so two that send to
-/// each other do not wait for each other; it returns when all is handed to the system. What comes
-/// early is kept; a peer of whom kMostKept bytes are kept is not read, and so waits.
+/// A call sends its messages and meanwhile reads incoming messages, so two ranks that send to each
+/// other do not block. It returns when the system has all its messages. Messages that arrive early
+/// are kept. If kMostKept bytes of a peer are kept, its connection is not read, so the peer waits.
 class NetworkLink final : public RankLink {
  public:
-  /// `peers` are by rank among all; that of this rank is null.
+  /// `peers` are indexed by rank among all ranks; this rank's own entry is null.
   NetworkLink(const RanksLayout& layout, std::int32_t stage, std::int32_t rank,
               std::vector<std::unique_ptr<RankSocket>> peers);
 
@@ -47,7 +47,7 @@ class NetworkLink final : public RankLink {
   };
   struct Peer {
     std::unique_ptr<RankSocket> socket;
-    Bytes unsent;  // of which so many bytes are gone
+    Bytes unsent;  // bytes to send; next: how many of these are sent
     std::size_t sent = 0;
     std::vector<Inbox> inboxes{
         {RankMessage::kNumbers}, {RankMessage::kStream}, {RankMessage::kTokens}};
@@ -57,9 +57,9 @@ class NetworkLink final : public RankLink {
   [[nodiscard]] std::size_t number(std::size_t stage, std::size_t rank) const noexcept;
   [[nodiscard]] static Inbox& inbox(Peer& peer, RankMessage kind);
   void post(std::size_t to, RankMessage kind, std::span<const std::byte> bytes);
-  /// Returns when all that was posted is handed to the system.
+  /// Returns when the system has all posted messages.
   void flush();
-  /// The next message of a kind from a peer, which must be of `size` bytes unless that is 0.
+  /// Returns the next message of a kind from a peer. It must have `size` bytes, unless that is 0.
   [[nodiscard]] Bytes take(std::size_t from, RankMessage kind, std::size_t size);
   template <class Done>
   void wait_until(const Done& done);
@@ -71,10 +71,10 @@ class NetworkLink final : public RankLink {
   const RanksLayout layout_;
   const std::size_t stage_, rank_, width_, own_;
   const std::int64_t slot_numbers_;
-  const std::size_t most_bytes_;  // of a message
+  const std::size_t most_bytes_;  // most bytes of a message
   std::vector<Peer> peers_;
   std::vector<SlotToken> heard_;
-  std::vector<Bytes> parts_;  // of a sum
+  std::vector<Bytes> parts_;  // parts of a sum
   Duration waited_{};
   std::atomic<bool> lost_{false};
 };

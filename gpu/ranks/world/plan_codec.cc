@@ -24,7 +24,7 @@ struct WireStart {
   std::int32_t cross_context = 0;
   std::int32_t first_cross_page = 0;
   std::int32_t cross_pages = 0;
-  std::int32_t read_first = 0;  ///< of its reader
+  std::int32_t read_first = 0;  ///< ActivationReader::first_position() of its reader
   std::int32_t read_end = 0;
   SequenceTraits traits{};
   std::uint8_t is_read = 0;
@@ -33,7 +33,8 @@ struct WireStart {
   std::uint8_t may_guess = 0;
 };
 
-/// Stands for another process's reader: this rank computes the logits that it wants; none reads.
+/// Represents another process's reader: this rank computes the logits that the reader wants, and
+/// nobody reads them here.
 class DistantReader final : public ActivationReader {
  public:
   DistantReader(bool wants_logits, std::int32_t first, std::int32_t end)
@@ -72,8 +73,8 @@ class Writer {
   std::vector<std::byte>& bytes_;
 };
 
-/// Calls work(list, name) for each list of a plan that is copied byte for byte, in the order in
-/// which they are sent.
+/// Calls work(list, name) for each list of a plan that is copied byte for byte, in the order of
+/// sending.
 template <class AnyPlan, class Work>
 void for_lists(AnyPlan& plan, const Work& work) {
   work(plan.slab_copies, "slab_copies");
@@ -188,7 +189,8 @@ class PlanDecoder {
     return page >= 0 && page < std::int64_t{limits_.pages} + limits_.host_pages;
   }
 
-  /// Whether entries of Plan::pages are there and name pages of a KV of so many.
+  /// Whether entries [first, first + count) of Plan::pages exist and name pages of a KV with `of`
+  /// pages.
   [[nodiscard]] bool are_pages(std::int32_t first, std::int32_t count, std::int64_t of) const {
     if (!is_run(first, count, plan_.pages.size())) return false;
     const auto begin = plan_.pages.begin() + first;
@@ -220,7 +222,7 @@ class PlanDecoder {
     return {};
   }
 
-  /// Without state a snapshot takes no pages, and none can be named.
+  /// Without state a snapshot has no pages, so a plan may not contain one.
   Result<void> check_snapshots() const {
     const std::int32_t count = limits_.snapshot_pages;
     const std::int64_t places = std::int64_t{limits_.pages} + limits_.host_pages;
@@ -241,8 +243,9 @@ class PlanDecoder {
     return {};
   }
 
-  /// Whether the entry has no more guesses than this device makes, and its start is unsure by no
-  /// more: only one plan whose result the host does not have has guesses for the row.
+  /// Whether the entry has at most as many guesses as this device makes. Its start may be unsure by
+  /// at most as many, because only one plan whose result the host does not have has guesses for the
+  /// row.
   [[nodiscard]] bool are_guesses(const PlanEntry& entry) const {
     return entry.guesses >= 0 && entry.guesses <= limits_.guesses && entry.unsure >= 0 &&
            entry.unsure <= std::min(entry.start, limits_.guesses);

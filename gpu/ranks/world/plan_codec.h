@@ -10,15 +10,14 @@
 
 namespace weft {
 
-/// Encodes a plan as bytes for ranks of other processes, on machines of the same byte order. It
-/// leaves out what only the rank that chooses tokens needs: how tokens are chosen, and the readers,
-/// of which other ranks learn only that they want logits. Adapters stay in their process as well,
-/// so a sequence with one is refused where the plan is decoded. Overwrites `bytes` and keeps its
-/// memory.
+/// Encodes a plan as bytes for ranks of other processes, on machines with the same byte order. It
+/// omits what only the rank that chooses tokens needs: the sampling parameters, and the readers,
+/// except that they want logits. Adapters stay in their process too, so a sequence with an adapter
+/// is refused when the plan is decoded. Overwrites `bytes` and reuses its memory.
 void encode_plan(const Plan& plan, std::vector<std::byte>& bytes);
 
-/// Decodes such bytes into `plan`. Every index is checked against `limits` and the plan's own
-/// lists, so that a device that uses it stays within its memory. ByteErrc, or
+/// Decodes such bytes into `plan`. It checks every index against `limits` and the plan's own lists,
+/// so that a device that uses the plan stays within its memory. ByteErrc, or
 /// DeviceErrc::kOutOfRange naming the list.
 [[nodiscard]] Result<void> decode_plan(std::span<const std::byte> bytes, const DeviceLimits& limits,
                                        Plan& plan);

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Between two looks at the greetings and at the stop, in milliseconds.
+/// Milliseconds between two checks of the greetings and of the stop.
 constexpr int kLookAround = 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ void RankDoor::greet(int descriptor) {
       const std::lock_guard lock(mutex_);
       one.ended.emplace(std::move(rank));
     });
-  } catch (const std::system_error& failure) {  // it may come again
+  } catch (const std::system_error& failure) {  // it may connect again
     refusal_ = failure.what();
     greetings_.pop_back();
   }
@@ -59,10 +59,10 @@ void RankDoor::send_oldest_away() {
   const auto oldest = std::ranges::find_if(greetings_, is_greeted);
   if (oldest == greetings_.end()) return;
   oldest->socket->shut_down();
-  greetings_.erase(oldest);  // waits for its thread, which the end of its connection wakes
+  greetings_.erase(oldest);  // waits for its thread; closing the connection wakes the thread
 }
 
-/// Takes out the greetings that have ended, up to the first rank's.
+/// Removes the greetings that have ended, up to the first that led to a rank.
 std::optional<RankDoor::Guest> RankDoor::take_guest() {
   for (auto one = greetings_.begin(); one != greetings_.end();) {
     {

@@ -17,40 +17,40 @@
 
 namespace weft {
 
-/// Accepts the connections of ranks. Each connection is greeted on a thread of its own, so a silent
+/// Accepts the connections of ranks. Each connection is greeted on its own thread, so a silent
 /// client delays no rank. Owner only.
 class RankDoor {
  public:
-  /// Greetings at once: every rank's, and as many strangers' beside them. One more closes the
+  /// The most simultaneous greetings: every rank's, and as many of strangers. One more closes the
   /// oldest greeting, which has had the most time.
   static constexpr std::size_t kMostGreetings = 128;
 
-  /// A rank that has shown the key.
+  /// A rank that has proved that it has the key.
   struct Guest {
     std::int32_t rank = 0;
     std::unique_ptr<RankSocket> socket{};
   };
 
-  /// All are borrowed; `tls` may be null.
+  /// All arguments are borrowed; `tls` may be null.
   RankDoor(const RankListener& listener, const RankWorld& world, const RankTls* tls);
   RankDoor(const RankDoor&) = delete;
   RankDoor& operator=(const RankDoor&) = delete;
   /// Closes the connections that are still being greeted.
   ~RankDoor();
 
-  /// Waits for the next rank until `end`, or until a stop is requested: returns none then.
-  /// kRankLost where no connection can be accepted any more.
+  /// Waits for the next rank. Returns none at `end`, or when a stop is requested. kRankLost if no
+  /// connection can be accepted any more.
   [[nodiscard]] Result<std::optional<Guest>> wait_for_next(
       std::chrono::steady_clock::time_point end, const std::stop_token& stop);
 
-  /// Why the last connection was refused; empty when none was.
+  /// Returns why the last connection was refused; empty if none was.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
 
  private:
   struct Greeting {
     std::unique_ptr<RankSocket> socket;
-    std::optional<Result<std::int32_t>> ended{};  // under mutex_: its rank, or why it is none
-    std::jthread thread{};                        // last: it uses the others
+    std::optional<Result<std::int32_t>> ended{};  // guarded by mutex_: its rank, or why it is none
+    std::jthread thread{};                        // last, because it uses the other members
   };
 
   void greet(int descriptor);

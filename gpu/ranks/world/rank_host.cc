@@ -143,7 +143,7 @@ Result<RankRoom> RankHost::hear_room(Process& process) {
     if (frame->kind == RankMessage::kFailed) return last_words(*frame);
     if (frame->kind != RankMessage::kRoom) continue;
     auto room = decode_room(frame->payload);
-    // Where it listens is where its connection comes from.
+    // The process listens at the address from which it has connected.
     if (room) room->address.insert(0, process.socket->other_host());
     return room;
   }
@@ -222,13 +222,13 @@ void RankHost::watch(const std::stop_token& stop) {
     if (!process.socket) continue;
     sockets.push_back({process.socket->descriptor(), POLLIN, 0});
     owners.push_back(&process);
-    // What came together with an answer does not wake a poll.
+    // Bytes that arrived together with an answer do not wake a poll.
     if (auto heard = hear(process); !heard) {
       return abandon(name_of(process) + ": " + heard.error().detail);
     }
   }
   while (!stop.stop_requested()) {
-    // Short, so that the end is not waited for.
+    // Short, so that the destructor does not wait long.
     constexpr int kLook = 20;
     if (::poll(sockets.data(), sockets.size(), kLook) < 0) continue;
     for (std::size_t i = 0; i < sockets.size(); ++i) {

@@ -22,8 +22,9 @@
 namespace weft {
 
 /// The head's connections to the processes with the other ranks: the control plane between
-/// processes. A thread of its own receives their messages and sends the beats. A process that has
-/// gone or has been silent for the world's timeout is lost, and with it all processes.
+/// processes. One thread receives their messages and sends the heartbeats. A process whose
+/// connection ends, or that is silent for the world's timeout, is lost; then all processes are
+/// lost.
 class RankHost : public std::enable_shared_from_this<RankHost> {
  public:
   /// Waits for all processes, for each as long as the world's `gathering`, or until a stop is
@@ -36,26 +37,26 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   /// Tells the other processes that the world ends.
   ~RankHost();
 
-  /// Asks each process what it has. Questions and answers are by process, without the head's.
+  /// Asks each process for its resources. Questions and answers are by process, without the head's.
   /// kRankLost naming the rank and the reason.
   [[nodiscard]] Result<std::vector<RankRoom>> ask(const std::vector<RankQuestion>& questions);
   /// Sends process `number` its setup.
   [[nodiscard]] Result<void> set_up(std::int32_t number, const RankSetup& setup);
-  /// From now on a lost process is noticed, also while it or this process loads. `on_lost` is
+  /// From now on a lost process is noticed, even while it or this process loads. `on_lost` is
   /// called once, by a thread of this object or by the thread that calls abandon().
   void watch_over(std::function<void()> on_lost);
   /// Waits until every process has loaded. kRankLost.
   [[nodiscard]] Result<void> wait_until_ready();
-  /// Why processes were lost; none while all are there.
+  /// Returns why processes were lost; none while all are there.
   [[nodiscard]] std::optional<Error> loss();
 
-  /// The rank of a process as a device, which keeps this object alive.
+  /// Returns the rank of a process as a device, which keeps this object alive.
   [[nodiscard]] std::unique_ptr<StepDevice> device(std::int32_t number, const DeviceLimits& limits);
 
-  /// StepDevice::watch() of any of its devices; the last one counts.
+  /// Implements StepDevice::watch() for its devices; the last function counts.
   void tell_of_loss(std::function<void(const std::string& why)> tell);
 
-  /// Says goodbye to all processes and ends what waits for them. Any thread.
+  /// Says goodbye to all processes and ends all waits for them. Any thread.
   void dismiss(const std::string& why) noexcept;
   /// Ends all processes. Any thread.
   void abandon(const std::string& why) noexcept;
@@ -67,8 +68,8 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
     std::unique_ptr<RankDrum> drum;
     std::chrono::steady_clock::time_point heard;
     bool ready = false;
-    std::uint64_t done = 0;  // plans
-    Duration took{};         // of the last
+    std::uint64_t done = 0;  // finished plans
+    Duration took{};         // time of the last plan
   };
 
   explicit RankHost(const RankWorld& world) : world_(world) {}
@@ -83,7 +84,7 @@ class RankHost : public std::enable_shared_from_this<RankHost> {
   [[nodiscard]] std::string name_of(const Process& process) const;
 
   const RankWorld world_;
-  std::vector<Process> processes_;  // that of the head is empty
+  std::vector<Process> processes_;  // the head's own entry is empty
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::string> lost_;

@@ -20,14 +20,15 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostKeyFile = 4096;  // of a file: more is no key
+constexpr std::size_t kMostKeyFile = 4096;  // most bytes of a key file: a longer file is no key
 constexpr mode_t kOthersMayDo = S_IRWXG | S_IRWXO;
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 
-/// Which users may own a key file, and what others may do with it.
+/// Which users may own a key file, and which access others may have.
 enum class KeyFileOf : std::uint8_t {
-  kThisUser,  ///< this user, and nobody else has access: it is the default file
-  kAnybody,   ///< this user or root, and nobody else can change it: a variable names it
+  kThisUser,  ///< the default file: owned by this user, and no other user has access
+  /// A file named by a variable: owned by this user or root, and no other user can change it.
+  kAnybody,
 };
 
 Error bad_key(const std::filesystem::path& file, const std::string& why) {
@@ -47,7 +48,8 @@ std::string made_key() {
   return to_hex(bytes);
 }
 
-/// Makes the file with a new key, unless it is there: whole, since it gets its name last.
+/// Creates the file with a new key, unless it exists. The file gets its name last, so it is always
+/// complete.
 Result<void> make_if_missing(const std::filesystem::path& file) {
   if (::access(file.c_str(), F_OK) == 0) return {};
   const std::string key = made_key();
@@ -65,14 +67,15 @@ Result<void> make_if_missing(const std::filesystem::path& file) {
   }
   const int problem = ::link(draft.c_str(), file.c_str()) == 0 ? 0 : errno;
   ::unlink(draft.c_str());
-  if (problem != 0 && problem != EEXIST) return key_failed(file, problem);  // another was the first
+  if (problem != 0 && problem != EEXIST)
+    return key_failed(file, problem);  // another process was first
   return {};
 }
 
 Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   const int links = of == KeyFileOf::kThisUser ? O_NOFOLLOW : 0;
   const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | links));
-  struct stat status{};
+  struct stat status {};
   if (!in.is_open() || ::fstat(in.get(), &status) != 0) return key_failed(file, errno);
   if (!S_ISREG(status.st_mode)) return bad_key(file, "is no file");
   const bool own = status.st_uid == ::geteuid() && (status.st_mode & kOthersMayDo) == 0;
@@ -90,13 +93,13 @@ Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   return key;
 }
 
-/// The folder of this user's key, which no other user may have made.
+/// Returns the folder of this user's key. No other user may have created it.
 Result<std::filesystem::path> own_folder(const Environment& environment) {
   const std::string temporary = environment("TMPDIR").value_or("");
   std::filesystem::path folder = std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /
                                  ("weft-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return key_failed(folder, errno);
-  struct stat status{};
+  struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) return key_failed(folder, errno);
   const bool own = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
                    (status.st_mode & kOthersMayDo) == 0;

@@ -7,15 +7,16 @@
 
 namespace weft {
 
-/// Sets `world.key`, which the processes of a model prove to each other that they have. The key is
+/// Sets `world.key`. A model's processes prove to each other that they have it. The key is
 /// WEFT_RANK_KEY; else the content of the file WEFT_RANK_KEY_FILE; else, on the loopback, the
-/// content of "weft-UID/ranks.key" below TMPDIR ("/tmp"). A file that is missing is made with a
-/// random key. With WEFT_RANK_NO_KEY and no file named, no key is set on the loopback. Elsewhere a
-/// world without a key keeps none, and check_rank_key() refuses it. DeviceErrc::kUnfit names the
-/// file and says why its key cannot be read or trusted.
+/// content of "weft-UID/ranks.key" below TMPDIR ("/tmp"). A missing file is created with a random
+/// key. With WEFT_RANK_NO_KEY and no named file, no key is set on the loopback. Elsewhere a world
+/// without a key keeps none, and check_rank_key() refuses it. DeviceErrc::kUnfit names the file and
+/// says why its key cannot be read or trusted.
 [[nodiscard]] Result<void> take_rank_key(const Environment& environment, RankWorld& world);
 
-/// Checks that such a world may meet: kUnfit unless it has a key, or needs none.
+/// Checks that the processes of such a world may connect: kUnfit unless it has a key, or needs
+/// none.
 [[nodiscard]] Result<void> check_rank_key(const RankWorld& world);
 
 }  // namespace weft

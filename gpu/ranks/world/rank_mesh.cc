@@ -36,8 +36,9 @@ Result<std::vector<std::unique_ptr<RankSocket>>> RankMesh::connect(
   if (!tls) return tls.error();
   const auto own = static_cast<std::size_t>(world.rank);
   std::vector<std::unique_ptr<RankSocket>> all(addresses.size());
-  // Each process connects to the ones before it, then waits for the ones behind it. The first waits
-  // at once; so each is answered by all before it, in order, and no waits form a circle.
+  // Each process first connects to the processes before it, then accepts the ones after it. Process
+  // 0 accepts at once. So each process is answered by all earlier ones, in order, and the waits
+  // form no cycle.
   for (std::size_t process = 0; process < own; ++process) {
     const auto descriptor =
         RankSocket::connect(addresses[process], static_cast<int>(world.timeout.count()), lost);

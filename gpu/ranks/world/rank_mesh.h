@@ -11,20 +11,19 @@
 
 namespace weft {
 
-/// Where a process of a world waits for the other processes' connections, over which they exchange
-/// numbers: each pair has one. The two ends show each other the key, and encrypt, as on connections
-/// to the head.
+/// Connects a process of a world with each other process; over these connections they exchange
+/// numbers. The two ends prove that they have the key, and encrypt, as on connections to the head.
 class RankMesh {
  public:
-  /// Listens on `host` (numbers or a name) at a port that is free. kRankLost.
+  /// Listens on `host` (numbers or a name) at a free port. kRankLost.
   [[nodiscard]] static Result<RankMesh> open(const std::string& host);
 
-  /// ":" and the port.
+  /// Returns ":" and the port.
   [[nodiscard]] std::string port() const { return ":" + std::to_string(listener_.port()); }
 
-  /// Meets all other processes, which have listened before any of them calls this. `addresses` and
-  /// the returned connections are by process; this process's own is null. Ends when `lost` is asked
-  /// to stop. kRankLost naming the process.
+  /// Connects to all other processes; all must listen before any of them calls this. `addresses`
+  /// and the returned connections are by process; this process's own entry is null. Ends when
+  /// `lost` is asked to stop. kRankLost naming the process.
   [[nodiscard]] Result<std::vector<std::unique_ptr<RankSocket>>> connect(
       const RankWorld& world, const std::vector<std::string>& addresses,
       const std::stop_token& lost) const;

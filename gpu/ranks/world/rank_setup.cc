@@ -12,14 +12,14 @@
 namespace weft {
 namespace {
 
-/// A list of a setup has no more than one entry for each two ranks that meet.
+/// The most entries in a list of a setup: one for each pair of ranks that exchange numbers.
 constexpr std::uint32_t kMostEntries = kMostRanks * 4;
 
-/// Writes fields one behind the other.
+/// Writes fields one after the other.
 class SetupWriter {
  public:
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void number(const T& value, const char* /*field*/) {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), from, from + sizeof(T));
@@ -93,7 +93,7 @@ class SetupReader {
   std::optional<Error> failed_;
 };
 
-// The fields of each, once for writing and reading.
+// The fields of each message, written once for both directions.
 constexpr auto kQuestionFields = [](auto& fields, auto& question) {
   fields.number(question.index, "index");
   fields.text(question.partition, "partition");
@@ -113,7 +113,7 @@ constexpr auto kRoomFields = [](auto& fields, auto& room) {
   fields.number(room.l2_bytes, "l2_bytes");
 };
 
-// DeviceLimits has a bool, which not every byte is: its fields one by one.
+// DeviceLimits has bools, and not every byte is a valid bool. So its fields are copied one by one.
 constexpr auto kLimitFields = [](auto& fields, auto& limits) {
   fields.number(limits.rows, "rows");
   fields.number(limits.pages, "pages");
@@ -154,7 +154,7 @@ std::vector<std::byte> encode(const What& what, const Fields& fields) {
   return writer.take();
 }
 
-/// `is_sound` says whether a head or rank sends such a value; `unsound` describes the error.
+/// `is_sound` says whether a head or rank can send such a value; `unsound` describes the error.
 template <class What, class Fields, class Sound>
 Result<What> decode(std::span<const std::byte> bytes, const Fields& fields, const Sound& is_sound,
                     const char* unsound) {

@@ -34,7 +34,7 @@ struct FrameHead {
 // "WFTR" on a machine of this byte order.
 constexpr std::uint32_t kMark = 0x52544657;
 constexpr std::chrono::milliseconds kBetweenTries{50};
-constexpr int kLookForStop = 20;  // milliseconds
+constexpr int kLookForStop = 20;  // milliseconds between checks of the stop
 
 Error lost(const std::string& what) { return {DeviceErrc::kRankLost, what}; }
 Error lost_by(const std::string& what, int number) {
@@ -43,7 +43,7 @@ Error lost_by(const std::string& what, int number) {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
-/// Looks up "host:port"; an IPv6 address stands in brackets.
+/// Looks up "host:port"; an IPv6 address is in brackets.
 Result<Addresses> look_up(const std::string& address, bool listens) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return lost("'" + address + "' has no port");
@@ -91,7 +91,7 @@ int connect_to(const addrinfo& address, Steady::time_point end, const std::stop_
       address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
   if (descriptor < 0) return -errno;
   int error = ::connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
-  // An address that answers nothing takes minutes.
+  // An address without an answer takes minutes to fail.
   while (error == EINPROGRESS && !stop.stop_requested() && left_until(end) > 0) {
     pollfd one{descriptor, POLLOUT, 0};
     if (::poll(&one, 1, kLookForStop) <= 0) continue;
@@ -107,7 +107,7 @@ int connect_to(const addrinfo& address, Steady::time_point end, const std::stop_
   return descriptor;
 }
 
-/// What is read at a time.
+/// Bytes that are read at a time.
 constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 
 /// Whether bytes are the beginning of a record of TLS (RFC 8446, section 5.1).
@@ -116,11 +116,11 @@ bool is_tls(std::span<const std::byte> bytes) {
   return bytes[0] >= std::byte{20} && bytes[0] <= std::byte{23};
 }
 
-/// A fatal alert, protocol_version, which tells a side without TLS that TLS is wanted.
+/// A fatal alert, protocol_version. It tells a side without TLS that TLS is required.
 constexpr std::array kWantsTls = {std::byte{21}, std::byte{3}, std::byte{1}, std::byte{0},
                                   std::byte{2},  std::byte{2}, std::byte{70}};
 
-/// Appends what can be read at once; 0: nothing is there yet.
+/// Appends the bytes that can be read at once, and returns their number; 0: none are there yet.
 Result<std::size_t> read_into(int descriptor, std::vector<std::byte>& bytes) {
   const std::size_t old = bytes.size();
   bytes.resize(old + kReadBytes);
@@ -186,7 +186,7 @@ Result<void> RankSocket::encrypt(const RankTls& tls, bool accepted, int millisec
   cipher_ = std::move(cipher);
   binding_ = cipher_->binding();
   wire_.clear();
-  // Only now does the connecting side hear that its certificate is refused.
+  // Only this message tells the connecting side whether its certificate was refused.
   if (accepted) return send(RankMessage::kBeat);
   const auto accepting = receive(left_until(end), 0);
   if (!accepting) return accepting.error();
@@ -302,7 +302,8 @@ RankDrum::RankDrum(RankSocket& socket, std::chrono::milliseconds between)
     : thread_([this, &socket, between](const std::stop_token& stop) {
         std::unique_lock lock(mutex_);
         while (!stop.stop_requested()) {
-          static_cast<void>(socket.send(RankMessage::kBeat));  // the reader finds out
+          // The reading thread notices a failure.
+          static_cast<void>(socket.send(RankMessage::kBeat));
           woken_.wait_for(lock, stop, between, [] { return false; });
         }
       }) {}
@@ -349,7 +350,7 @@ std::uint16_t RankListener::port() const {
   sockaddr_storage place{};
   socklen_t size = sizeof(place);
   ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&place), &size);
-  // The port stands at the same place in both families.
+  // The port has the same position in both address families.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&place)->sin_port);
 }
 

@@ -5,9 +5,9 @@
 
 namespace weft {
 
-/// Stops a rank process from outside, and tells when its model has loaded.
+/// Stops a rank process from outside, and reports when its model has loaded.
 struct RankStop {
-  /// Ends the rank soon, wherever it is.
+  /// Ends the rank soon, in any state.
   std::stop_token stop{};
   /// Called once, on a thread of the rank, when its model has loaded. From then on only the head
   /// should end the rank, since requests run on it. May be null; must not throw.

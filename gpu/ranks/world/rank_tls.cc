@@ -12,10 +12,10 @@
 namespace weft {
 namespace {
 
-/// Bytes that are sealed or opened at a time: some of TLS's records of 16 KiB.
+/// Bytes that are sealed or opened at a time: several of TLS's records of 16 KiB.
 constexpr std::size_t kTlsPiece = std::size_t{64} * 1024;
 
-/// The last of OpenSSL's errors on this thread; forgets them all.
+/// Returns the last of OpenSSL's errors on this thread, and clears them all.
 std::string tls_reason() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   std::string text = reason != nullptr ? reason : "the connection ended";
@@ -29,7 +29,7 @@ Error bad_file(const std::string& file) {
   return {DeviceErrc::kUnfit, "rank TLS: " + file + ": " + tls_reason()};
 }
 
-/// Why the greeting failed; for a refused certificate, what is wrong with it.
+/// Returns why the greeting failed; for a refused certificate, its error.
 std::string greeting_failure(const ssl_st* session) {
   const long verified = SSL_get_verify_result(session);
   if (verified == X509_V_OK) return tls_reason();
@@ -122,7 +122,7 @@ Result<std::shared_ptr<const RankTls>> RankTls::load(const RankTlsFiles& files) 
   SSL_CTX_set_num_tickets(context, 0);  // no process connects a second time
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   X509_VERIFY_PARAM* const checks = SSL_CTX_get0_param(context);
-  // A certificate that is trusted itself need be no authority, nor made for clients.
+  // A trusted certificate need not be an authority, nor be made for clients.
   X509_VERIFY_PARAM_set_flags(checks, X509_V_FLAG_PARTIAL_CHAIN);
   X509_VERIFY_PARAM_set_purpose(checks, X509_PURPOSE_ANY);
   if (auto read = read_files(context, files); !read) return read.error();
@@ -139,7 +139,7 @@ std::unique_ptr<RankCipher> RankTls::cipher(bool accepted) const {
   ssl_st* const session = SSL_new(context_);
   BIO* const in = BIO_new(BIO_s_mem());
   BIO* const out = BIO_new(BIO_s_mem());
-  // Nothing to read is no end.
+  // Without this flag, a read of no bytes would mean the end of the stream.
   BIO_set_mem_eof_return(in, -1);
   BIO_set_mem_eof_return(out, -1);
   SSL_set_bio(session, in, out);

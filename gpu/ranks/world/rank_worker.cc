@@ -41,7 +41,7 @@ class PlanRunner {
         on_ready_(on_ready),
         thread_([this, &loader] { run(loader); }) {}
 
-  /// No plan is begun any more, and one that waits for other ranks ends.
+  /// Afterwards no plan begins, and a plan that waits for other ranks ends.
   ~PlanRunner() {
     lost_.request_stop();
     {
@@ -60,7 +60,7 @@ class PlanRunner {
     changed_.notify_all();
   }
 
-  /// Why it has ended by itself.
+  /// Returns why the runner has ended by itself.
   [[nodiscard]] std::optional<Error> failure() {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -111,7 +111,7 @@ class PlanRunner {
       const std::lock_guard lock(mutex_);
       if (!stopping_) failure_ = error;
     }
-    // Last: the head may answer with goodbye at once, and then the failure must be known here.
+    // Last: the head may say goodbye at once, and then failure() must be set.
     static_cast<void>(socket_.send(RankMessage::kFailed, bytes_of(to_string(error))));
     socket_.shut_down();
   }
@@ -121,7 +121,7 @@ class PlanRunner {
   const std::function<void()>& on_ready_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::vector<std::byte>> waiting_;  // as many as the head has ticks under way
+  std::deque<std::vector<std::byte>> waiting_;  // at most as many as the head's concurrent ticks
   bool stopping_ = false;
   std::stop_source lost_;
   std::optional<Error> failure_;
@@ -138,7 +138,8 @@ Result<void> tell_failure(RankSocket& socket, const Error& error) {
 
 Error of_head(const Error& error) { return {error.code, "the head: " + error.detail}; }
 
-/// The next message that is no beat, which must be of this kind. Nothing: the head has ended.
+/// Receives the next message except heartbeats, which must have this kind. Returns nothing if the
+/// head has ended.
 Result<std::optional<RankFrame>> expect(RankSocket& socket, RankMessage kind, int milliseconds) {
   for (;;) {
     const auto frame = socket.receive(milliseconds);
@@ -165,13 +166,13 @@ Result<void> serve(RankSocket& socket, RankLoader& loader, const RankSetup& setu
   }
 }
 
-/// Meets the head and follows its messages until it ends.
+/// Greets the head and follows its messages until it ends.
 Result<void> follow(RankSocket& socket, const RankWorld& world, const RankTls* tls,
                     RankLoader& loader, const std::function<void()>& on_ready) {
   if (auto greeted = greet_head(socket, world, tls); !greeted) return of_head(greeted.error());
   const RankDrum drum(socket, world.timeout / 4);
   const auto silence = static_cast<int>(world.timeout.count());
-  // The head waits for other processes first, and they may wait for their machines.
+  // The head first waits for other processes, whose machines may still be starting.
   const auto asked = expect(socket, RankMessage::kAsk, silence);
   if (!asked || !*asked) return asked ? Result<void>() : asked.error();
   const auto question = decode_question((*asked)->payload);
@@ -207,7 +208,7 @@ Result<void> run_rank(const RankWorld& world, RankLoader& loader, const RankStop
   RankSocket socket(*descriptor);
   const std::stop_callback on_stop(stop.stop, [&socket] { socket.shut_down(); });
   auto followed = follow(socket, world, tls->get(), loader, stop.on_ready);
-  // What failed then failed since the connection was ended.
+  // A failure after the stop only says that the connection was ended.
   if (stop.stop.stop_requested()) return {};
   return followed;
 }

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// The calls that a rank's process answers for the head: one after the other.
+/// The head's requests that a rank's process answers, one after the other.
 class RankLoader {
  public:
   RankLoader() = default;
@@ -20,19 +20,20 @@ class RankLoader {
   RankLoader& operator=(const RankLoader&) = delete;
   virtual ~RankLoader() = default;
 
-  /// This rank's room. `own_host`: where other ranks reach it, as RankSocket::own_host().
+  /// Returns this rank's room. `own_host` is where other ranks reach it, from
+  /// RankSocket::own_host().
   [[nodiscard]] virtual Result<RankRoom> room(const RankQuestion& question,
                                               const std::string& own_host) = 0;
-  /// Loads the setup of the head, on a thread of its own. `lost` is asked to stop when another rank
-  /// is lost; then this waits for no rank any more.
+  /// Loads the head's setup, on its own thread. `lost` is asked to stop when another rank is lost;
+  /// then the call waits for no rank any more.
   [[nodiscard]] virtual Result<std::unique_ptr<StepDevice>> load(const RankSetup& setup,
                                                                  const std::stop_token& lost) = 0;
 };
 
-/// Runs a process that is a rank and nothing else: connects to the head, loads its part and runs
-/// plans until the head ends. Blocks meanwhile. Returns when the head has said goodbye, or soon
-/// after a stop was requested; kRankLost when the head is gone or silent, or this rank has failed;
-/// errors of loading, which the head is told; errors of check_rank_key().
+/// Runs a process that is only a rank: connects to the head, loads its part, and runs plans until
+/// the head ends. Blocks meanwhile. Returns when the head has said goodbye, or soon after a stop
+/// was requested. kRankLost if the head is gone or silent, or if this rank has failed; errors of
+/// loading, which the head is told; errors of check_rank_key().
 [[nodiscard]] Result<void> run_rank(const RankWorld& world, RankLoader& loader,
                                     const RankStop& stop = {});
 

@@ -10,14 +10,14 @@
 namespace weft {
 namespace {
 
-/// How a launcher calls things; null: it does not say.
+/// A launcher's names of variables; null: it does not set one.
 struct Launcher {
   const char* rank = nullptr;
   const char* size = nullptr;
   const char* address = nullptr;
 };
 
-// What says the most stands first: srun starts mpirun's processes, too.
+// Launchers that set more variables come first, because srun also starts mpirun's processes.
 constexpr std::array kLaunchers = {
     Launcher{"RANK", "WORLD_SIZE", "MASTER_ADDR"},
     Launcher{"LWS_WORKER_INDEX", "LWS_GROUP_SIZE", "LWS_LEADER_ADDRESS"},

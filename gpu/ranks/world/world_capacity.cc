@@ -47,10 +47,10 @@ Result<MemoryPortion> capacity_on_host(const OpenedModel& model, const Partition
       const auto options = step_options(*model.program, limits, capacity.kv_dtype, 1);
       return static_cast<std::int64_t>(SharedRanks::bytes(layout_of(model, partition, options)));
     });
-    needs.computes_adapters = false;  // no other process can be given an adapter
+    needs.computes_adapters = false;  // adapters cannot be sent to other processes
     DeviceWishes of_machine = wishes;
     const bool is_own = std::ranges::find(machine.ranks, own) != machine.ranks.end();
-    if (!is_own) of_machine.budget = nullptr;  // which is of this process
+    if (!is_own) of_machine.budget = nullptr;  // the budget is for this process's machine only
     auto portion = take_portion(*model.program, of_machine, capacity, machine.free_bytes, needs);
     if (!portion) {
       return Error{portion.error().code,
@@ -63,7 +63,7 @@ Result<MemoryPortion> capacity_on_host(const OpenedModel& model, const Partition
   return all;
 }
 
-/// The wishes of a rank for its machine's memory, where its KV cache lies there.
+/// Returns the wishes for the memory of a rank's machine, where the rank's KV cache is.
 CapacityWishes on_machine_of(std::size_t rank, CapacityWishes capacity,
                              const std::vector<RankRoom>& rooms) {
   if (capacity.kv_host_bytes == 0) return capacity;

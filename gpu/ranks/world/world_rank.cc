@@ -51,7 +51,7 @@ bool sees_memory(const RankQuestion& question) {
   return mark == question.mark;
 }
 
-/// Which stage a rank is of.
+/// Returns the stage of a rank.
 std::int32_t stage_of(const Partition& partition, std::int32_t index) {
   std::int32_t stage = 0;
   for (const std::int32_t width : partition.widths()) {
@@ -160,7 +160,7 @@ Result<std::unique_ptr<RankLink>> WorldRank::link(const RankSetup& setup,
   return std::make_unique<NetworkLink>(layout, stage_, program_->part.rank, std::move(peers));
 }
 
-/// The progress of loading that a loss leaves half-way.
+/// Returns a progress that ends the loading when a rank is lost.
 LoadProgress WorldRank::until(const std::stop_token& lost) const {
   LoadProgress progress = options_.progress;
   progress.stop = lost;

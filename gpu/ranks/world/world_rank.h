@@ -20,28 +20,28 @@
 
 namespace weft {
 
-/// How a process of a world opens its GPU, and how GPUs of several processes find each other: on a
-/// real machine, or in a test.
+/// Opens the GPU of a process of a world, and gives GPUs of several processes the ids by which they
+/// find each other. On a real machine, or in a test.
 struct WorldGpus {
   std::function<Result<std::unique_ptr<cuda::Runtime>>(const std::string& device)> open;
-  /// The ids of the groups of ranks of stages that have so many each.
+  /// Returns the ids of the rank groups of stages with these widths.
   std::function<Result<std::vector<cuda::CudaRanks::GroupId>>(
       const std::vector<std::int32_t>& widths)>
       name_groups;
 };
 
-/// Each opens with NCCL there, or not at all. kNoSuchDevice, kDriver, kUnfit.
+/// Returns the GPUs of this machine. Opening one requires NCCL. kNoSuchDevice, kDriver, kUnfit.
 [[nodiscard]] WorldGpus machine_gpus();
 
-/// A rank's own options, beside the head's setup.
+/// A rank's own options, in addition to the head's setup.
 struct WorldRankOptions {
   std::string tuning{};               ///< a file of `weft tune`; empty: see cuda::find_tuning
-  std::vector<TokenId> end_tokens{};  ///< of the rank that chooses
+  std::vector<TokenId> end_tokens{};  ///< for the rank that chooses tokens
   LoadProgress progress{};
   WorldGpus gpus = machine_gpus();
 };
 
-/// One rank of a world, in a process of its own: the head has one as well. On the host or a GPU.
+/// One rank of a world, in its own process, on the host or a GPU. The head has one as well.
 class WorldRank final : public RankLoader {
  public:
   /// `model` is borrowed.
@@ -50,8 +50,8 @@ class WorldRank final : public RankLoader {
   /// kUnfit for a partition on both GPUs and the host; errors of opening the GPU.
   [[nodiscard]] Result<RankRoom> room(const RankQuestion& question,
                                       const std::string& own_host) override;
-  /// kUnfit where this model is not the head's; errors of loading. Throws as throw_if_stopped()
-  /// once `lost` is asked to stop.
+  /// kUnfit if this model is not the head's; errors of loading. Throws as throw_if_stopped() once
+  /// `lost` is asked to stop.
   [[nodiscard]] Result<std::unique_ptr<StepDevice>> load(const RankSetup& setup,
                                                          const std::stop_token& lost) override;
 
@@ -71,8 +71,8 @@ class WorldRank final : public RankLoader {
   Partition partition_;
   std::int32_t stage_ = 0;
   std::shared_ptr<const Program> program_;
-  std::unique_ptr<cuda::Runtime> runtime_;  // of a GPU, until it is loaded
-  std::optional<RankMesh> mesh_;            // on the host
+  std::unique_ptr<cuda::Runtime> runtime_;  // a GPU's, until it is loaded
+  std::optional<RankMesh> mesh_;            // set on the host
 };
 
 }  // namespace weft

@@ -172,7 +172,7 @@ Multiply find_multiply_rows(const CodedPanel& coded) {
 
 WEFT_AMX_INT8 void pack_row(const float* row, std::int64_t count, std::uint32_t* to, std::int64_t r,
                             std::int64_t rows) {
-  // The same rule as in pack_coded_row().
+  // The rule is that of pack_coded_row().
   constexpr int kInfinity = 0x7f800000;
   constexpr float kLeast = 1e-36F;
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
