@@ -17,9 +17,9 @@ struct LoadProgress {
   LoadProgress() = default;
   /// Converts from a lambda, if there is nothing but a Tell.
   template <class What>
-  requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
-      // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
-      LoadProgress(What what, std::stop_token asked = {})
+    requires(!std::same_as<What, LoadProgress> && std::convertible_to<What, Tell>)
+  // NOLINTNEXTLINE(google-explicit-constructor): it stands where a function does
+  LoadProgress(What what, std::stop_token asked = {})
       : tell(std::move(what)), stop(std::move(asked)) {}
 
   Tell tell{};  ///< may be null

@@ -43,7 +43,7 @@ struct BeamHypothesis {
 /// finished outputs are kept; of equal ones, the first to finish.
 class BeamSearch {
  public:
-  /// For searches of at most so many beams and tokens of output.
+  /// For searches of at most `max_beams` beams and `max_tokens` tokens of output.
   BeamSearch(std::int32_t max_beams, std::size_t max_tokens);
 
   /// Begins a search. 1 <= params.num_beams <= max_beams, 1 <= max_tokens <= the constructor's. The
@@ -87,7 +87,7 @@ class BeamSearch {
   };
   struct Finished {
     double score;
-    std::int32_t last;  ///< node
+    std::int32_t last;  ///< index of the node
     bool ended;
   };
 
@@ -101,7 +101,7 @@ class BeamSearch {
 
   BeamParams params_;
   std::size_t max_beams_;
-  std::size_t capacity_;  ///< in tokens of output
+  std::size_t capacity_;  ///< most tokens of an output
   std::size_t max_tokens_ = 0;
   std::size_t length_ = 0;
   bool done_ = true;

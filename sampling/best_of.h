@@ -8,7 +8,7 @@ namespace weft {
 
 /// How probable an output was.
 struct OutputScore {
-  double logprob_sum = 0;  ///< of its tokens' logprobs
+  double logprob_sum = 0;  ///< sum of its tokens' logprobs
   std::size_t tokens = 0;
 };
 

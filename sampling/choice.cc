@@ -55,7 +55,7 @@ bool is_plain(const SamplingParams& params) {
          params.mirostat.version == 0;
 }
 
-/// Steps 9 to 14.
+/// Runs steps 9 to 14.
 Candidates candidates_of(std::span<const float> logits, float best, float temperature,
                          const SequenceState& state, ChoiceScratch& scratch) {
   const SamplingParams& params = *state.params;
@@ -72,7 +72,7 @@ Candidates candidates_of(std::span<const float> logits, float best, float temper
   return kept;
 }
 
-/// Steps 15 and 16.
+/// Runs steps 15 and 16.
 Drawn draw_from(Candidates kept, SequenceState& state) {
   const MirostatParams& mirostat = state.params->mirostat;
   const double number = number_of(state, Purpose::kDraw);
@@ -84,7 +84,7 @@ Drawn draw_from(Candidates kept, SequenceState& state) {
   return {drawn.token, kept};
 }
 
-/// Steps 7 to 16. `wants_kept`: whether the caller needs Drawn::kept.
+/// Runs steps 7 to 16. `wants_kept`: whether the caller needs Drawn::kept.
 Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wants_kept,
                    ChoiceScratch& scratch) {
   const SamplingParams& params = *state.params;
@@ -155,7 +155,7 @@ void tell_drawn_logprobs(const Drawn& drawn, const SamplingParams& params, Sampl
   outcome.logprob = logprob(chosen == drawn.kept.end() ? drawn.kept.back() : *chosen);
 }
 
-/// Step 6.
+/// Runs step 6.
 SampleOutcome beam_outcome(std::span<const float> logits, const SequenceState& state,
                            ChoiceScratch& scratch) {
   const SamplingParams& params = *state.params;

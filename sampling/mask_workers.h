@@ -24,7 +24,7 @@ namespace weft {
 /// prepare() and take_back_all() are for the owner, one thread at a time.
 class MaskWorkers {
  public:
-  /// For so many samplers at once, and at most so many threads.
+  /// For at most `samplers` samplers at once, and at most `threads` threads.
   MaskWorkers(std::size_t samplers, std::size_t threads);
   MaskWorkers(const MaskWorkers&) = delete;
   MaskWorkers& operator=(const MaskWorkers&) = delete;
@@ -38,7 +38,7 @@ class MaskWorkers {
   /// Ends the loan of a sampler if it is lent; waits if its mask is in progress. Threads may take
   /// back different samplers concurrently.
   void take_back(const Sampler& sampler) noexcept;
-  /// The same for all samplers, for a step that failed after prepare().
+  /// Takes back all samplers, for a step that failed after prepare().
   void take_back_all() noexcept;
 
  private:

@@ -35,7 +35,7 @@ enum class LogitNeeds : std::uint8_t {
 void tell_part(std::span<const float> part, std::int64_t first, LogitNeeds needs,
                std::span<float> numbers);
 
-/// The same for a part whose greatest tokens and sum are known. `greatest` has at most
+/// Writes the summary of a part whose greatest tokens and sum are known. `greatest` has at most
 /// kPartCandidates tokens of the vocabulary, the greatest first, with logits in `logprob`.
 void tell_part(std::span<const TokenLogprob> greatest, float sum, std::span<float> numbers);
 

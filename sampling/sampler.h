@@ -101,8 +101,8 @@ class Sampler {
   /// Makes a constraint's mask for the next choice, which needs no logits, so that it is done while
   /// a device computes them. Takes the constraint's time.
   void prepare();
-  /// The same if the mask is only looked up, in less than a microsecond for a token. Returns false
-  /// and does nothing if it may take longer.
+  /// As prepare(), if the mask is only looked up, in less than a microsecond for a token. Returns
+  /// false and does nothing if it may take longer.
   [[nodiscard]] bool try_prepare();
 
   /// Writes which tokens the sequence's constraint and min_tokens permit for the next choice, for a

@@ -31,7 +31,8 @@ class ConstraintState {
   /// Adds the output's next tokens. After a token that was not allowed, no token is; after a token
   /// that ends the output, allowed() is not called.
   virtual void advance(std::span<const TokenId> tokens) noexcept = 0;
-  /// Takes back the last so many tokens; false if the implementation cannot take back so many.
+  /// Takes back the last `tokens` tokens; returns false if the implementation cannot take back that
+  /// many.
   virtual bool roll_back(std::size_t tokens) noexcept = 0;
   /// Returns the tokens that may come next, valid until the next call. The implementation says how
   /// long it takes; a second call takes no time.
@@ -67,8 +68,9 @@ class ForcedTokens {
   [[nodiscard]] virtual std::span<const TokenId> next() noexcept = 0;
 };
 
-/// A longer forced text continues after the next choice. So many tokens are a long field name with
-/// its punctuation, and on a GPU they cost a step about as much as another row.
+/// The most forced tokens at once; a longer forced text continues after the next choice. This is
+/// the length of a long field name with its punctuation, and on a GPU it costs a step about as much
+/// as another row.
 inline constexpr std::size_t kMaxForcedTokens = 32;
 
 /// The form that a request's outputs must have. Thread-safe.

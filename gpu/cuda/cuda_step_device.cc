@@ -612,9 +612,7 @@ TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t item, StepResult
   const std::span<TokenLogprob> top = reader_.tell(
       result, index, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
   std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
-                 [](const DeviceTop& one) {
-                   return TokenLogprob{one.token, one.logprob};
-                 });
+                 [](const DeviceTop& one) { return TokenLogprob{one.token, one.logprob}; });
   return choice.token;
 }
 

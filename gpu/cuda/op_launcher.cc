@@ -465,14 +465,16 @@ class Launcher {
   /// Returns the rows that a kernel reads; no rows if the operand is absent.
   template <OperandSpec kSpec>
   [[nodiscard]] DeviceRows read(const BufferOperand<kSpec>& operand) const
-      requires(!kSpec.writes()) {
+    requires(!kSpec.writes())
+  {
     return buffer(operand);
   }
 
   /// Returns the rows that a kernel writes, or reads and writes; no rows if the operand is absent.
   template <OperandSpec kSpec>
   [[nodiscard]] DeviceRows written(const BufferOperand<kSpec>& operand) const
-      requires(kSpec.writes()) {
+    requires(kSpec.writes())
+  {
     return buffer(operand);
   }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kHeaderBytes = kMagic.size() + 2 * kKeyBytes + sizeof(std:
 FileDescriptor open_regular(const std::filesystem::path& path) {
   // Without O_NONBLOCK, opening a pipe would wait for a process that writes into it.
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  struct stat status {};
+  struct stat status{};
   const bool is_regular =
       file.is_open() && ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular) file.reset();
@@ -47,7 +47,7 @@ PageFile::PageFile(const PageKey& identity, std::size_t page_bytes, Put put)
 
 bool PageFile::is_at(const std::filesystem::path& path, const PageKey& key) const {
   const FileDescriptor file = open_regular(path);
-  struct stat status {};
+  struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return false;
   if (std::cmp_not_equal(status.st_size, bytes())) return false;
   std::array<std::byte, kHeaderBytes> header;

@@ -69,7 +69,7 @@ Result<std::unique_ptr<PageFolder>> PageFolder::open(const std::filesystem::path
 PageFolder::PageFolder(std::filesystem::path folder, PageFile file, std::int64_t most_bytes,
                        int lock)
     : folder_(std::move(folder)), most_bytes_(most_bytes), lock_(lock), file_(std::move(file)) {
-  struct stat status {};
+  struct stat status{};
   is_open_to_others_ = ::stat(folder_.c_str(), &status) == 0 && (status.st_mode & kOthers) != 0;
 }
 
@@ -91,7 +91,7 @@ void PageFolder::look_through() {
       continue;
     }
     FoundFile file;
-    struct stat status {};
+    struct stat status{};
     const bool is_known =
         name.ends_with(kEnding) &&
         from_hex(std::string_view(name).substr(0, name.size() - kEnding.size()), file.key) &&

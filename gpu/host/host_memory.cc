@@ -65,7 +65,7 @@ Result<HostMemory> HostMemory::create_shared(const std::string& name, std::size_
 Result<HostMemory> HostMemory::open_shared(const std::string& name, std::size_t bytes) {
   const int descriptor = ::shm_open(name.c_str(), O_RDWR, 0);
   if (descriptor < 0) return not_shared(name, bytes, errno);
-  struct stat found {};
+  struct stat found{};
   if (::fstat(descriptor, &found) != 0 || std::cmp_not_equal(found.st_size, bytes)) {
     ::close(descriptor);
     return not_shared(name, bytes, EINVAL);

@@ -63,8 +63,7 @@ class ThreadTeam {
   /// As run(), for one op: calls work(Share) for each of `count` pieces.
   template <class Work>
   void run_pieces(std::int32_t count, Work&& work) {
-    run(
-        std::span(&count, 1), [&](std::int32_t /*op*/, Share share) { work(share); }, size_);
+    run(std::span(&count, 1), [&](std::int32_t /*op*/, Share share) { work(share); }, size_);
   }
 
   /// As above, with one piece for each member; one member may run several.

@@ -261,7 +261,7 @@ __device__ inline LowRows<kFewParts> total_of_slices(const AdapterWork& work,
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       if (lane / 4 + 8 * i >= task.count) continue;
-        // Two passes leave registers for other loads in flight.
+      // Two passes leave registers for other loads in flight.
 #pragma unroll
       for (int begin = 0; begin < kRests; begin += kRests / 2) {
         float4 rests[kRests / 2] = {};

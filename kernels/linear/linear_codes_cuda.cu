@@ -62,7 +62,7 @@ using Run = decltype(CodesKind::run);
 
 /// Multiplies by each run of a matrix in turn, with the function of the run's encoding.
 Status multiply_runs(const CudaLinearParams& params, const FlatDevice& device, Stream stream,
-                     Run CodesKind::*run) {
+                     Run CodesKind::* run) {
   Status status = Status::kSuccess;
   for (int i = 0; i < params.weight.run_count && status == Status::kSuccess; ++i) {
     const auto kind = kind_of(params.weight.runs[i].dtype);

@@ -195,9 +195,8 @@ struct WayKernels<LinearWay::kCodesFetched> {
 
 template <>
 struct WayKernels<LinearWay::kDecoded> {
-  static Status prepare(LinearMeans& /*means*/) {
-    return Status::kSuccess;
-  }  // kLibrary prepares the library
+  /// kLibrary prepares the library.
+  static Status prepare(LinearMeans& /*means*/) { return Status::kSuccess; }
   static bool fits(const DeviceMatrix& weight) {
     return LinearLibrary::fits(decoded_piece(weight));
   }

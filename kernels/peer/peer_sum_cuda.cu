@@ -158,8 +158,7 @@ __global__ void __launch_bounds__(kRowThreads) peer_sum_kernel(CudaPeerSumParams
   const Exchange exchange(params.inboxes);
   const auto [row, column] = row_place();
   Four value[1];
-  sum_up(
-      params, exchange, row, [column = column](int /*held*/) { return column; }, value);
+  sum_up(params, exchange, row, [column = column](int /*held*/) { return column; }, value);
   exchange.end();
 }
 
@@ -172,8 +171,7 @@ __global__ void __launch_bounds__(kMostNormThreads)
   wait_for_predecessor();
   const Exchange exchange(params.inboxes);
   Four value[kHeld];
-  sum_up(
-      params, exchange, blockIdx.x, [](int held) { return held_column(held); }, value);
+  sum_up(params, exchange, blockIdx.x, [](int held) { return held_column(held); }, value);
   norm_row(params.norm, blockIdx.x, value, weight);
   exchange.end();
 }

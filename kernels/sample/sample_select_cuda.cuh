@@ -209,8 +209,7 @@ class Selector {
     ++path.level;
     collect(
         [&](int id, float logit) { return units(id, logit) > 0 && path.has(order, id, logit); });
-    return select_from_pool(
-        order, units, [&](Units) { return mark; }, above, true, total);
+    return select_from_pool(order, units, [&](Units) { return mark; }, above, true, total);
   }
 
   /// Calls body(place, id, logit) for the tokens that select_best() selected, at most kPool; the

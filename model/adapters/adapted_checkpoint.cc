@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-/// All that an adapter does to one tensor.
+/// All changes that an adapter makes to one tensor.
 struct Change {
   const CheckpointTensor* whole = nullptr;
   const AdapterRows* rows = nullptr;
@@ -68,7 +68,7 @@ double squares_of(std::span<const float> row) {
   return sum;
 }
 
-/// Rows of a base's tensor with the changes made.
+/// Rows of a base's tensor with the adapter's changes.
 class AdaptedRows final : public RowMaker {
  public:
   AdaptedRows(CheckpointTensor source, DType dtype, std::shared_ptr<const Adapter> adapter,
@@ -81,7 +81,7 @@ class AdaptedRows final : public RowMaker {
     if (source_.shape.size() == 3) matrix_rows_ = source_.shape[1];
   }
 
-  /// Measures the outputs that DoRA scales, where the tensor has them as columns.
+  /// Measures the outputs that DoRA scales, if the tensor has them as columns.
   Result<void> measure() {
     for (const auto& [expert, target] : change_.targets) {
       if (target->magnitude.empty() || !target->transposed) continue;
@@ -152,7 +152,7 @@ class AdaptedRows final : public RowMaker {
   }
 
   static void replace(const AdapterRows& rows, std::int64_t number, std::span<float> row) {
-    // Of a row that is named twice the last values hold, as torch's index_copy has it.
+    // If a row is named twice, the last values count, as in torch's index_copy.
     for (std::size_t i = rows.rows.size(); i-- > 0;) {
       if (rows.rows[i] != number) continue;
       std::ranges::copy(std::span(rows.values).subspan(i * row.size(), row.size()), row.begin());
@@ -160,7 +160,7 @@ class AdaptedRows final : public RowMaker {
     }
   }
 
-  /// Rounds a row to the type; false where a number does not fit.
+  /// Rounds a row to the type; returns false if a number does not fit.
   [[nodiscard]] bool narrow(std::span<const float> row, std::span<std::byte> to) const {
     bool finite = true;
     const auto store = [&to, &finite](std::size_t i, auto value, bool fits) {
@@ -188,9 +188,9 @@ class AdaptedRows final : public RowMaker {
   const DType dtype_;
   const std::shared_ptr<const Adapter> adapter_;
   const Change change_;           ///< points into the adapter
-  std::int64_t length_ = 0;       ///< of a row
-  std::int64_t matrix_rows_ = 0;  ///< of each matrix of a stack; 0: no stack
-  std::vector<float> factors_;    ///< of the outputs of a transposed matrix
+  std::int64_t length_ = 0;       ///< numbers of a row
+  std::int64_t matrix_rows_ = 0;  ///< rows of each matrix of a stack; 0: no stack
+  std::vector<float> factors_;    ///< a factor for each output of a transposed matrix
 };
 
 Result<CheckpointTensor> changed(const CheckpointTensor& base,

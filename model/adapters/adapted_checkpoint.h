@@ -16,10 +16,10 @@ enum class AdaptedType : std::uint8_t {
 };
 
 /// Returns the base with the adapter merged into its tensors, whose names and shapes stay. Sums are
-/// made in f32 when a tensor is read, on the thread that reads it, so no second copy of a weight is
-/// held. `adapter` is bound to `base`, and both stay open. kBadAdapter where a changed tensor is
-/// encoded. Reading a changed tensor fails with kBadAdapter where a sum is beyond the range of its
-/// type, and where DoRA scales an output of length 0.
+/// computed in f32 when a tensor is read, on the reading thread, so no second copy of a weight is
+/// held. `adapter` is bound to `base`, and both stay open. kBadAdapter if a changed tensor is
+/// encoded. Reading a changed tensor fails with kBadAdapter if a sum is beyond the range of its
+/// type, or if DoRA scales an output of length 0.
 [[nodiscard]] Result<Checkpoint> adapted_checkpoint(const Checkpoint& base,
                                                     const std::shared_ptr<const Adapter>& adapter,
                                                     AdaptedType type);

@@ -23,9 +23,9 @@ namespace dom = simdjson::dom;
 
 constexpr std::size_t kMostAdapterDepth = 16;  // real files nest two levels deep
 constexpr std::size_t kMostAdapterItems =
-    65536;  // of a list; the longest name the tokens of a vocabulary
+    65536;  // most entries of a list; the longest lists name the tokens of a vocabulary
 
-/// Keys that say how an adapter was trained, or where its base came from.
+/// Keys about the adapter's training, or about the origin of its base.
 constexpr auto kOfTraining = std::to_array<std::string_view>(
     {"task_type", "auto_mapping", "inference_mode", "revision", "lora_dropout", "loftq_config",
      "eva_config", "corda_config", "megatron_config", "megatron_core", "lora_ga_config",
@@ -61,8 +61,8 @@ bool is_off(const json::value& value) {
   return value.is_string() && value.get_string().empty();
 }
 
-/// Returns the path of a key that stands twice in an object, of which two readers could take
-/// different ones; empty where there is none.
+/// Returns the path of a key that occurs twice in an object, because two readers could use
+/// different ones. Empty if there is none.
 std::string find_twice(dom::element element) {
   dom::object object;
   if (element.get(object) != simdjson::SUCCESS) return {};
@@ -108,7 +108,7 @@ class ConfigReader {
     config_.refused.push_back(std::move(text));
   }
 
-  /// The key's value, null where it is absent. The key counts as known from now on.
+  /// Returns the key's value, null if it is absent. The key counts as known from now on.
   json::value take(std::string_view key) {
     const auto found = fields_.find(key);
     if (found == fields_.end()) return nullptr;
@@ -296,7 +296,7 @@ class ConfigReader {
     }
   }
 
-  // The highest layer or token that a list may name; the base says what there is.
+  // The highest layer or token that a list may name; the base limits it further.
   static constexpr std::int64_t kMostIndex = std::int64_t{1} << 31;
 
   json::object fields_;

@@ -19,15 +19,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAdapterConfigName = "adapter_config.json";
-constexpr std::size_t kMostEntries = 10'000;  // of a folder that is looked through
-constexpr std::size_t kMostListed = 8;        // of the adapters that a message names
+constexpr std::size_t kMostEntries = 10'000;  // most entries of a folder that is searched
+constexpr std::size_t kMostListed = 8;        // most adapters that a message names
 
 bool has_config(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / kAdapterConfigName, ignored);
 }
 
-/// Sub-folders with an adapter, as PEFT writes adapters that are not called "default". Sorted.
+/// Returns the sub-folders with an adapter, sorted. PEFT writes adapters that are not called
+/// "default" there.
 Result<std::vector<fs::path>> adapters_below(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -65,7 +66,7 @@ bool is_blob_of(const fs::path& folder, const fs::path& target) {
          target.parent_path() == folder.parent_path().parent_path() / "blobs";
 }
 
-/// Refuses a file that a link takes out of its folder.
+/// Refuses a file if a link leads out of its folder.
 Result<void> check_inside(const fs::path& folder, const fs::path& file) {
   std::error_code error;
   const fs::path home = fs::canonical(folder, error);

@@ -16,8 +16,8 @@
 namespace weft {
 namespace {
 
-/// Hashes with lengths before contents and with the size of each list before it, so that no two
-/// adapters give the same bytes.
+/// Hashes each length before its contents and each list's size before the list, so that different
+/// adapters give different bytes.
 class ContentHash {
  public:
   ContentHash() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {

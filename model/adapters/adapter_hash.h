@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// SHA-256 of what an adapter changes, as its lists are sorted. Reads the tensors of
-/// Adapter::whole, with the errors of reading. Thread-safe.
+/// Returns the SHA-256 of the adapter's changes, in the order of its sorted lists. Reads the
+/// tensors of Adapter::whole, with the errors of reading. Thread-safe.
 [[nodiscard]] Result<std::array<std::byte, 32>> hash_of(const Adapter& adapter);
 
 }  // namespace weft

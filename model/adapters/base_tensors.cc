@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-/// One of the names of a tensor with an expert's number put in.
+/// Returns a name with an expert's number put in.
 std::string with_expert_number(std::string name, std::int64_t expert) {
   constexpr std::string_view kMark = "{expert}";
   const std::size_t at = name.find(kMark);
@@ -17,7 +17,7 @@ std::string with_expert_number(std::string name, std::int64_t expert) {
   return name;
 }
 
-/// The last number of a module's path: its layer.
+/// Returns the last number of a module's path: its layer.
 std::optional<std::size_t> layer_in(std::string_view module) {
   std::optional<std::size_t> layer;
   std::size_t begin = 0;
@@ -74,7 +74,7 @@ bool BaseTensors::is_tied(const CheckpointTensor& tensor) const {
 }
 
 const CheckpointTensor* BaseTensors::find(const std::string& name) const {
-  // transformers 5 calls a text model inside of another "model.language_model", files
+  // transformers 5 calls a text model inside of another model "model.language_model"; files say
   // "language_model.model".
   constexpr std::string_view kInMemory = "model.language_model.";
   const auto* found = find_tensor(base_, name, model_.optional_prefixes);
@@ -97,7 +97,7 @@ std::optional<ExpertParameter> BaseTensors::stack_of(const std::string& name) co
   return parameter;
 }
 
-/// One tensor for each expert, of which all are one parameter in memory.
+/// Finds one tensor for each expert; in memory all of them are one parameter.
 std::optional<ExpertParameter> BaseTensors::experts_of(const std::string& module,
                                                        std::string_view parameter_name) const {
   const auto layer = layer_in(module);

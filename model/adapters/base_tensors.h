@@ -13,13 +13,13 @@
 
 namespace weft {
 
-/// A parameter of a module that holds all experts, as transformers has it in memory. The
-/// checkpoint has it as one stack, or each expert's matrices by themselves.
+/// A parameter with the matrices of all experts of a module, as in transformers' memory. The
+/// checkpoint has it as one stack, or as separate matrices of each expert.
 struct ExpertParameter {
-  /// Tensors that take some of the parameter's outputs.
+  /// Tensors with some of the parameter's outputs.
   struct Piece {
     std::vector<const CheckpointTensor*> tensors;  ///< one for each expert, or one stack
-    std::int64_t first = 0;                        ///< of the parameter's outputs
+    std::int64_t first = 0;  ///< index of the first of the parameter's outputs
     std::int64_t outputs = 0;
   };
 
@@ -30,30 +30,30 @@ struct ExpertParameter {
   std::vector<Piece> pieces;
 };
 
-/// Finds a base's tensors by the names that an adapter has for them, and says how the program
-/// reads them. Borrows base and architecture. Immutable; thread-safe.
+/// Finds a base's tensors by an adapter's names for them, and returns how the program reads them.
+/// Borrows base and architecture. Immutable; thread-safe.
 class BaseTensors {
  public:
   BaseTensors(const Checkpoint& base, const Program& program, const Architecture& model);
 
-  /// The tensor of this name, whatever prefixes the file has; null: there is none.
+  /// Returns the tensor of this name, with any of the file's prefixes; null: there is none.
   [[nodiscard]] const CheckpointTensor* find(const std::string& name) const;
-  /// The parameter of a module's experts; nothing where the base has no such.
+  /// Returns the parameter of a module's experts; nothing if the base has none.
   [[nodiscard]] std::optional<ExpertParameter> find_parameter(const std::string& module,
                                                               std::string_view parameter) const;
 
   /// Whether the program computes with a tensor.
   [[nodiscard]] bool is_read(const CheckpointTensor& tensor) const;
-  /// Whether the tensor has its matrix as [inputs, outputs].
+  /// Whether the tensor stores its matrix as [inputs, outputs].
   [[nodiscard]] bool is_transposed(const CheckpointTensor& tensor) const;
-  /// Whether the tensor is the embedding and the head.
+  /// Whether the tensor is both the embedding and the head.
   [[nodiscard]] bool is_tied(const CheckpointTensor& tensor) const;
 
  private:
   struct Use {
     bool transposed = false;
-    bool table = false;   ///< its rows are looked up
-    bool matrix = false;  ///< it is multiplied by
+    bool table = false;   ///< the program looks up its rows
+    bool matrix = false;  ///< the program multiplies by it
   };
 
   void note_tables(const OpList& list);

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-constexpr std::size_t kMostWarned = 4;  // of the tensors that a warning names
+constexpr std::size_t kMostWarned = 4;  // most tensors that a warning names
 
 std::vector<float> turned(std::span<const float> values, std::int64_t rows, std::int64_t columns) {
   std::vector<float> out(values.size());
@@ -68,7 +68,7 @@ class Binder {
                        "tensor " + in_quotes(tensor.name) + ": " + std::string(what));
   }
 
-  /// Whether adapter and base are of one kind, and the adapter asks for nothing that is refused.
+  /// Whether adapter and base are of one kind, and the adapter has no refused key.
   [[nodiscard]] Result<void> check_whole() const {
     if (!file_.config.refused.empty()) return bad_adapter(path(), file_.config.refused.front());
     const bool gguf = base_.format() == CheckpointFormat::kGguf;
@@ -91,7 +91,7 @@ class Binder {
     return {};
   }
 
-  /// Finds a tensor of the base that an adapter's tensor changes.
+  /// Finds the base's tensor that an adapter's tensor changes.
   Result<const CheckpointTensor*> find(const std::string& name, const CheckpointTensor& why) {
     const CheckpointTensor* found = tensors_.find(name);
     if (found == nullptr) {
@@ -253,7 +253,8 @@ class Binder {
 
   // Parameters of modules that hold all experts (target_parameters).
 
-  /// The parameter of the pair's module whose size the pair has. Nested wrappers do not say.
+  /// Returns the parameter of the pair's module that has the pair's size. Nested wrappers do not
+  /// name it.
   [[nodiscard]] Result<ExpertParameter> parameter_of(const StoredPair& pair) const {
     std::vector<ExpertParameter> fitting;
     for (const std::string& stated : file_.config.target_parameters) {
@@ -313,7 +314,7 @@ class Binder {
     return {};
   }
 
-  /// B of one expert: the file has the experts of each rank beside each other.
+  /// Returns B of one expert: in the file the experts of each rank are contiguous.
   static std::vector<float> expert_outputs(std::span<const float> b,
                                            const ExpertParameter::Piece& piece,
                                            const ExpertParameter& parameter, std::int64_t expert,
@@ -394,7 +395,7 @@ class Binder {
     }
   }
 
-  /// The name of the base that the adapter was trained on, and of the one that it is used with.
+  /// Warns if the adapter was trained on a base of another name.
   void warn_of_base() {
     const auto last_part = [](std::string_view name) {
       while (name.ends_with('/')) name.remove_suffix(1);

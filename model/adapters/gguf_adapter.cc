@@ -25,7 +25,7 @@ struct Halves {
   const CheckpointTensor* b = nullptr;
 };
 
-/// Reads one file's contents.
+/// Reads the contents of one file.
 class GgufAdapterReader {
  public:
   GgufAdapterReader(const CheckpointFile& content, std::string_view file)
@@ -105,7 +105,7 @@ class GgufAdapterReader {
     if (rank > kMaxAdapterRank)
       return bad(*halves.a, "its rank is above " + std::to_string(kMaxAdapterRank));
     pair.rank = rank;
-    // llama.cpp takes an alpha of 0 as a scale of 1.
+    // llama.cpp reads an alpha of 0 as a scale of 1.
     pair.scale = alpha == 0 ? 1 : alpha / static_cast<double>(rank);
     return pair;
   }

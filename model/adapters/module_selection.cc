@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxPatternBytes = 4096;
 
-/// Whether a regular expression matches all of a path.
+/// Whether a regular expression matches a whole path.
 Result<bool> matches_whole(std::string_view pattern, std::string_view path) {
   const auto bad = [pattern](const Error& error) {
     return Error{ModelErrc::kBadAdapter, "pattern " + in_quotes(pattern) + ": " + to_string(error)};
@@ -28,7 +28,7 @@ Result<bool> matches_whole(std::string_view pattern, std::string_view path) {
   return found;
 }
 
-/// Whether a pattern matches a path from a dot on (PEFT, get_pattern_key()).
+/// Whether a pattern matches the end of a path, from a dot on (PEFT, get_pattern_key()).
 Result<bool> matches_end(std::string_view pattern, std::string_view path) {
   std::string whole(pattern.starts_with('^') ? "(?:" : "(?:.*\\.)?(?:");
   whole.append(pattern).append(")");
@@ -37,7 +37,8 @@ Result<bool> matches_end(std::string_view pattern, std::string_view path) {
 
 Result<bool> selects(const ModuleSelection& selection, std::string_view module) {
   if (!selection.pattern.empty()) return matches_whole(selection.pattern, module);
-  if (selection.all_linear) return true;  // the base's shapes tell which modules are linear
+  // BaseTensors knows from the shapes which modules are linear.
+  if (selection.all_linear) return true;
   return std::ranges::any_of(
       selection.names, [module](const std::string& name) { return ends_with_name(module, name); });
 }
@@ -48,7 +49,7 @@ struct LayerNumber {
   std::size_t begin = 0;
 };
 
-/// The numbers in a path that have something before and behind them, the last one first.
+/// Returns the numbers in a path that have a name before and after them, the last one first.
 std::vector<LayerNumber> numbers_in(std::string_view path) {
   std::vector<LayerNumber> numbers;
   for (std::size_t begin = path.find('.'); begin != std::string_view::npos;
@@ -65,8 +66,8 @@ std::vector<LayerNumber> numbers_in(std::string_view path) {
   return numbers;
 }
 
-/// The layer that a module stands in: the last number behind a name that the patterns match, or
-/// behind any name below the top where there is no pattern.
+/// Returns a module's layer: the last number after a name that the patterns match. Without patterns
+/// it is the last number after any name below the top.
 Result<std::optional<std::int64_t>> layer_of(const AdapterConfig& config, std::string_view module) {
   using Layer = std::optional<std::int64_t>;
   const std::vector<LayerNumber> numbers = numbers_in(module);
@@ -88,7 +89,7 @@ Result<std::optional<std::int64_t>> layer_of(const AdapterConfig& config, std::s
   return Layer();
 }
 
-/// The value of the first pattern that matches a module.
+/// Returns the value of the first pattern that matches a module.
 Result<std::optional<double>> value_for(const std::vector<ModulePattern>& patterns,
                                         std::string_view module) {
   for (const ModulePattern& each : patterns) {

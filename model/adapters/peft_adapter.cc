@@ -22,7 +22,7 @@ constexpr std::size_t kMostAdapterConfigBytes = std::size_t{16} << 20U;  // real
 constexpr std::string_view kPrefix = "base_model.model.";
 constexpr std::string_view kWrapped = ".base_layer";
 
-/// What a tensor is to its module.
+/// The role of a tensor in its module.
 enum class Role : std::uint8_t { kA, kB, kBias, kMagnitude, kEmbeddingA, kEmbeddingB, kRows };
 
 struct Ending {
@@ -104,7 +104,7 @@ class PeftSorter {
     return name;
   }
 
-  /// Whether a parameter of this module may be what a pair is added to.
+  /// Whether a pair may be added to a parameter of this module.
   [[nodiscard]] bool has_target_parameter(std::string_view module) const {
     return std::ranges::any_of(
         adapter_.config.target_parameters, [module](const std::string& parameter) {
@@ -166,7 +166,7 @@ class PeftSorter {
     return {};
   }
 
-  /// Rank and scale as the config states them, and whether the config selects the module at all.
+  /// Takes rank and scale from the config, and checks that the config selects the module.
   Result<void> take_settings(StoredPair& pair) const {
     const auto selected = is_adapted(adapter_.config, pair.module);
     if (!selected) return error_in(file_, selected.error());
@@ -192,7 +192,7 @@ class PeftSorter {
     const auto found = std::ranges::find_if(tokens, [&](const AdapterConfig::Tokens& each) {
       return ends_with_name(module, each.module);
     });
-    // A list without a module is of the input's embedding, whatever the family calls it.
+    // A list without a module means the input's embedding, whatever its name in the family.
     const bool only = tokens.size() == 1 && tokens.front().module == "embed_tokens";
     if (found == tokens.end() && !only)
       return bad(values.name, "trainable_token_indices does not name its module");
@@ -205,7 +205,7 @@ class PeftSorter {
     return {};
   }
 
-  /// Whether the file has what modules_to_save and trainable_token_indices promise.
+  /// Whether the file has the tensors that modules_to_save and trainable_token_indices promise.
   [[nodiscard]] Result<void> check_saved() const {
     for (const std::string& module : adapter_.config.saved_modules) {
       const bool found =

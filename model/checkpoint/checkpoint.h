@@ -19,30 +19,30 @@ namespace weft {
 
 struct Vocabulary;
 
-/// One tensor of a checkpoint and where its bytes lie, row-major and contiguous.
+/// A tensor of a checkpoint and the place of its bytes, row-major and contiguous.
 struct CheckpointTensor {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;  ///< Outermost first, as Hugging Face and NumPy state it.
-  SharedSource source = {};         ///< The file it stands in.
-  std::uint64_t offset = 0;         ///< Of its first byte in the source.
+  std::vector<std::int64_t> shape;  ///< Outermost first, as in Hugging Face and NumPy.
+  SharedSource source = {};         ///< The file that contains it.
+  std::uint64_t offset = 0;         ///< Offset of its first byte in the source.
   std::uint64_t size = 0;           ///< In bytes.
-  /// The bytes that are best read at once. A piece stays in its thread's second-level cache until
-  /// it is packed, and a system call costs nothing beside it.
+  /// The bytes to read at once. A piece stays in its thread's second-level cache until it is
+  /// packed, and a system call costs little beside it.
   std::int64_t piece_bytes = std::int64_t{1} << 20U;
-  /// For a weight whose groups are not neighbouring inputs (GPTQ's activation order): its columns
-  /// stand in another order, and this is each column's input. Null: the natural order.
+  /// For a weight whose groups are not neighbouring inputs (GPTQ's activation order): the input of
+  /// each column. Null: columns are in the natural order.
   std::shared_ptr<const std::vector<std::int32_t>> input_order = {};
 
   [[nodiscard]] const std::string& file() const noexcept { return source->name(); }
 
-  /// Fills `out` with the tensor's bytes from `first` on. Errors of the source, FileErrc::kCut
-  /// among them; bytes outside of the tensor are a bug of the caller: internal_error. Thread-safe.
+  /// Fills `out` with the tensor's bytes from `first` on. Errors of the source, including
+  /// FileErrc::kCut; bytes outside of the tensor are a bug of the caller: internal_error.
+  /// Thread-safe.
   [[nodiscard]] Result<void> read(std::uint64_t first, std::span<std::byte> out) const;
 
-  /// Reads whole blocks to compute with them: kBadCheckpoint where a block's scale is infinite
-  /// or not a number. So all scales are checked when weights are loaded, without a second
-  /// reading.
+  /// Reads whole blocks for computing. kBadCheckpoint if a block's scale is infinite or not a
+  /// number. So loading weights checks all scales without reading them twice.
   [[nodiscard]] Result<void> read_blocks(std::uint64_t first, std::span<std::byte> out) const;
 };
 
@@ -52,12 +52,12 @@ enum class CheckpointFormat : std::uint8_t { kSafetensors, kPickle, kLlama2C, kG
 
 [[nodiscard]] std::string_view to_string(CheckpointFormat format) noexcept;
 
-/// The files of one model, opened and checked but not read: tensors say where their bytes are. The
+/// The files of one model, opened and checked but not read; tensors know where their bytes are. The
 /// files stay open as long as this object lives. Immutable; reading is thread-safe.
 class Checkpoint {
  public:
-  /// Sorts `tensors` by name. kBadCheckpoint when a name comes twice. `stored_bytes`, where the
-  /// tensors are made of other tensors: the bytes of those.
+  /// Sorts `tensors` by name. kBadCheckpoint if a name occurs twice. `stored_bytes` are the bytes
+  /// in the files if the tensors are made of other tensors.
   [[nodiscard]] static Result<Checkpoint> make(
       CheckpointFormat format, std::filesystem::path path, boost::json::value config,
       std::vector<CheckpointTensor> tensors, std::shared_ptr<const Vocabulary> vocabulary,
@@ -78,11 +78,11 @@ class Checkpoint {
   [[nodiscard]] std::span<const CheckpointTensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] const CheckpointTensor* find(std::string_view name) const noexcept;
 
-  /// Bytes of the tensors as they stand in the files.
+  /// Returns the bytes of the tensors in the files.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept { return stored_bytes_; }
 
-  /// The tokenizer inside the checkpoint (GGUF), or beside it (llama2.c's tokenizer.bin); null: the
-  /// tokenizer is in tokenizer.json beside the model.
+  /// Returns the tokenizer inside the checkpoint (GGUF), or beside it (llama2.c's tokenizer.bin).
+  /// Null: the tokenizer is in tokenizer.json beside the model.
   [[nodiscard]] const Vocabulary* vocabulary() const noexcept { return vocabulary_.get(); }
 
  private:
@@ -96,18 +96,17 @@ class Checkpoint {
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
-/// Returns what a model's files lack although its readers can do without it, one sentence each, for
-/// the people who run the model.
+/// Returns what a model's files lack although its readers can do without it: one sentence each, for
+/// the model's users.
 [[nodiscard]] std::vector<std::string> warnings_of(const Checkpoint& checkpoint);
 
-/// Opens a model: a folder in Hugging Face layout (config.json beside model.safetensors, its shards
-/// and index, or pytorch_model.bin, its shards and index; looked for in this order; a tensor that
-/// stands in two shards is read from the one that the index names), a .gguf file
-/// or a folder that holds just one, or a llama2.c .bin file. A safetensors or PyTorch file by
-/// itself is read too; its config is the config.json beside it, or empty. The format is told from
-/// the bytes, not from the name. Every check that can be made without looking at the numbers is
-/// made here. Errors of core/io/file.h, kUnsupportedFormat, kBadCheckpoint, kForbiddenPickle,
-/// kBadConfig.
+/// Opens a model: a folder in Hugging Face layout, a .gguf file, a folder with exactly one .gguf
+/// file, or a llama2.c .bin file. In Hugging Face layout, config.json is beside model.safetensors,
+/// its shards and index, or pytorch_model.bin, its shards and index, searched in this order. A
+/// tensor in two shards is read from the shard that the index names. A single safetensors or
+/// PyTorch file is read too; its config is the config.json beside it, or empty. The bytes determine
+/// the format, not the name. Every check that does not need the tensors' numbers is made here.
+/// Errors of core/io/file.h, kUnsupportedFormat, kBadCheckpoint, kForbiddenPickle, kBadConfig.
 [[nodiscard]] Result<Checkpoint> open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace weft

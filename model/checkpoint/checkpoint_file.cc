@@ -29,7 +29,7 @@ std::optional<std::int64_t> tensor_bytes(DType dtype,
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t kShown = 96;  // a tensor's name fits; a page of junk does not
+  constexpr std::size_t kShown = 96;  // enough for a tensor's name, and far less than a page
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string shown = "'";
   for (const char c : text.substr(0, kShown)) {

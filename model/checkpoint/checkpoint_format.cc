@@ -17,8 +17,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::uint64_t kToldFrom = 512;       // the longest header is tar's
-constexpr std::size_t kSafetensorsHeader = 8;  // where the '{' of a safetensors header stands
+// Bytes that identify a format: tar's header is the longest.
+constexpr std::uint64_t kToldFrom = 512;
+constexpr std::size_t kSafetensorsHeader = 8;  // offset of the '{' of a safetensors header
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -28,7 +29,7 @@ bool looks_like_safetensors(std::string_view text) {
   return text.size() > kSafetensorsHeader && text[kSafetensorsHeader] == '{';
 }
 
-// A zip archive, or pickles of the protocols that torch.save was ever asked for.
+// Whether it is a zip archive, or a pickle of a protocol that torch.save has ever used.
 bool looks_like_pickle(std::string_view text) {
   return text.starts_with("PK\x03\x04"sv) ||
          (text.size() > 1 && text[0] == '\x80' && text[1] >= 2 && text[1] <= 5);
@@ -45,7 +46,7 @@ struct Magic {
   std::string_view what;
 };
 
-// Formats that are known and not read.
+// Formats that are known but not read.
 constexpr std::array kForeign = {
     Magic{"lmgg"sv, "is a ggml file, which came before GGUF"},
     Magic{"fmgg"sv, "is a ggmf file, which came before GGUF"},

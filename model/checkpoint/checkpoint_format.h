@@ -6,10 +6,10 @@
 
 namespace weft {
 
-/// The format of a file, told from its first bytes (and, for llama2.c's old files, which have no
-/// magic number, from a header that fits the file's size). kUnsupportedFormat for anything else,
-/// naming known formats. kBadCheckpoint for a git-lfs pointer, which stands in place of a file that
-/// was never downloaded. Errors of reading. Thread-safe.
+/// Returns the format of a file from its first bytes. For llama2.c's old files, which have no magic
+/// number, a header must fit the file's size. kUnsupportedFormat for other files, naming known
+/// formats. kBadCheckpoint for a git-lfs pointer, which replaces a file that was never downloaded.
+/// Errors of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFormat> format_of(const ByteSource& file);
 
 }  // namespace weft

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxIndexDepth = 64;            // "metadata" may hold any
 
 using NamePair = std::pair<std::string_view, std::string_view>;  // tensor, file
 
-/// Whether the text names a file of the same folder and nothing else.
+/// Whether the text is the plain name of a file in the same folder.
 bool is_plain_file_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." &&
          name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;

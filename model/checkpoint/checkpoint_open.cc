@@ -75,7 +75,7 @@ Result<json::value> read_config(const fs::path& path) {
   return config;
 }
 
-/// Adds one more file of the same model to what make() needs.
+/// Adds another file of the same model to the arguments of make().
 void append(OpenFile& model, CheckpointFile&& more) {
   std::ranges::move(more.tensors, std::back_inserter(model.content.tensors));
 }
@@ -177,7 +177,7 @@ Result<std::optional<fs::path>> gptq_weights_of(const fs::path& folder) {
   return only;
 }
 
-/// Hugging Face's own order: safetensors before pickles, one file before shards.
+/// Finds weights in Hugging Face's own order: safetensors before pickles, one file before shards.
 Result<std::optional<fs::path>> weights_of(const fs::path& folder) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                            "pytorch_model.bin.index.json"}) {
@@ -186,7 +186,7 @@ Result<std::optional<fs::path>> weights_of(const fs::path& folder) {
   return gptq_weights_of(folder);
 }
 
-/// The folder's only .gguf file; of a split one, the first shard.
+/// Returns the folder's only .gguf file; of a split model, the first shard.
 Result<fs::path> only_gguf_of(const fs::path& folder) {
   std::optional<fs::path> only;
   std::error_code error;

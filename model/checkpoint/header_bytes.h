@@ -11,27 +11,28 @@
 
 namespace weft {
 
-/// Bytes of a file that a reader holds at most, besides tensors' bytes, which it never reads:
+/// The most bytes of a file that a reader holds, besides the tensors' bytes, which it never reads:
 /// metadata, names, a vocabulary, a pickle. The largest in use have some ten MiB.
 inline constexpr std::uint64_t kMaxHeldBytes = 256ULL << 20U;
 
-/// Bytes [begin, begin + count) of the source, which has them. kBadCheckpoint above kMaxHeldBytes;
-/// errors of reading.
+/// Returns bytes [begin, begin + count) of the source, which must exist. kBadCheckpoint above
+/// kMaxHeldBytes; errors of reading.
 [[nodiscard]] Result<std::vector<std::byte>> read_held(const ByteSource& source,
                                                        std::uint64_t begin, std::uint64_t count);
 
-/// The header of a file that does not state its length: reads as many bytes from `begin` on as the
-/// parser turns out to want. Parsed values may point into them. Owner only.
+/// The header of a file that does not state its length. It reads as many bytes from `begin` on as
+/// the parser needs. Parsed values may point into these bytes. Owner only.
 class HeaderBytes {
  public:
-  /// The whole ends at `end`, at most the source's size. `guess` bytes are read at first.
+  /// The header ends at `end` at the latest, which is at most the source's size. It reads `guess`
+  /// bytes at first.
   HeaderBytes(const ByteSource& source, std::uint64_t begin, std::uint64_t end,
               std::uint64_t guess = std::uint64_t{64} << 10U)
       : source_(source), begin_(begin), end_(end), guess_(guess) {}
 
-  /// Calls parse(ByteWindow&) and returns its Result once it wants no more bytes than it was shown.
-  /// Before, parse is called again from the start with at least twice as many. kBadCheckpoint when
-  /// that is more than kMaxHeldBytes; errors of reading.
+  /// Calls parse(ByteWindow&) and returns its Result, if parse did not need more bytes than it got.
+  /// Otherwise calls parse again from the start with at least twice as many. kBadCheckpoint above
+  /// kMaxHeldBytes; errors of reading.
   template <class Parse>
   auto parse(const Parse& parse) -> decltype(parse(std::declval<ByteWindow&>())) {
     while (true) {

@@ -15,10 +15,10 @@ namespace weft {
 namespace {
 
 constexpr std::uint32_t kLlama2cMagic = 0x616b3432;  // "ak42" in a hexadecimal constant
-constexpr std::uint64_t kHeaderBytes1 = 256;         // of version 1
+constexpr std::uint64_t kHeaderBytes1 = 256;         // bytes of version 1's header
 constexpr std::int64_t kFloat = 4;                   // all weights are float32
 
-// Ranges that every llama stays in, which tell a header from junk.
+// Ranges of every llama model, which distinguish a header from junk.
 constexpr std::int64_t kMaxLlama2cWidth = 1 << 20;
 constexpr std::int64_t kMaxLlama2cLayers = 1024;
 constexpr std::int64_t kMaxLlama2cHeads = 1024;
@@ -51,7 +51,7 @@ Header read_header(FieldReader& fields) {
   return header;
 }
 
-/// The first field that is out of range, or nothing.
+/// Returns the first field that is out of range, or nothing.
 std::optional<std::string_view> wrong_field(const Header& header) {
   const auto outside = [](std::int64_t value, std::int64_t most) {
     return value < 1 || value > most;
@@ -69,12 +69,12 @@ std::optional<std::string_view> wrong_field(const Header& header) {
   return std::nullopt;
 }
 
-/// Weights that stand together: one tensor, or one of each layer.
+/// Consecutive weights: one tensor, or one tensor of each layer.
 struct Group {
-  std::string_view name;  ///< For a layer's tensor, what follows "model.layers.N.".
+  std::string_view name;  ///< For a layer's tensor, the name after "model.layers.N.".
   std::vector<std::int64_t> shape;
   bool per_layer = false;
-  bool skipped = false;  ///< Tables of version 0 that can be computed.
+  bool skipped = false;  ///< Tables of version 0 that can be computed instead of read.
 };
 
 std::vector<Group> matrices_of(const Header& header) {
@@ -89,7 +89,7 @@ std::vector<Group> matrices_of(const Header& header) {
           {"mlp.up_proj.weight", {f, h}, true}};
 }
 
-/// What follows the header, in order.
+/// Returns the groups after the header, in order.
 std::vector<Group> groups_of(const Header& header, int version) {
   const std::int64_t h = header.hidden;
   const Group embedding{"model.embed_tokens.weight", {header.vocabulary, h}};
@@ -115,7 +115,8 @@ std::vector<Group> groups_of(const Header& header, int version) {
   return groups;
 }
 
-/// Bytes of one tensor of the group. The ranges of wrong_field() keep it far from overflow.
+/// Returns the bytes of one tensor of the group. The ranges of wrong_field() keep it far from
+/// overflow.
 std::int64_t bytes_of_one(const Group& group) {
   std::int64_t bytes = kFloat;
   for (const std::int64_t dimension : group.shape) bytes *= dimension;
@@ -128,7 +129,7 @@ std::int64_t bytes_of_all(const std::vector<Group>& groups, std::int64_t layers)
   return bytes;
 }
 
-/// A header, how the weights behind it stand, and where they begin.
+/// A header, the groups of weights after it, and where they begin.
 struct Layout {
   Header header;
   int version = 0;
@@ -139,7 +140,7 @@ bool has_magic(std::span<const std::byte> bytes) {
   return FieldReader(bytes).take<std::uint32_t>("magic") == kLlama2cMagic;
 }
 
-/// Of a file of `size` bytes that begins so.
+/// Returns the layout of a file of `size` bytes that begins with `begin`.
 Result<Layout> read_layout(std::span<const std::byte> begin, std::uint64_t size,
                            std::string_view file) {
   ByteWindow window{begin, 0, size};
@@ -155,7 +156,7 @@ Result<Layout> read_layout(std::span<const std::byte> begin, std::uint64_t size,
   }
   layout.header = read_header(fields);
   if (layout.version == 0) {
-    // A negative size says that the classifier has weights of its own.
+    // A negative size means that the classifier has its own weights.
     layout.header.shared_classifier = layout.header.vocabulary > 0;
     layout.header.vocabulary = std::abs(layout.header.vocabulary);
   } else {

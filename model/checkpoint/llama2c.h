@@ -14,29 +14,29 @@
 
 namespace weft {
 
-/// Whether a file of `size` bytes whose first ones, 256 where it has them, are `begin` is a model
-/// of llama2.c: by the magic number of its versions from 1 on, or by a header of version 0, whose
-/// numbers are all in range and give exactly the size of the file.
+/// Whether a file is a model of llama2.c, from its size and its first bytes (256, or fewer in a
+/// shorter file). Versions from 1 on have a magic number. A header of version 0 has numbers that
+/// are all in range and give exactly the file's size.
 [[nodiscard]] bool is_llama2c(std::span<const std::byte> begin, std::uint64_t size);
 
-/// Reads a model of karpathy/llama2.c (export.py): version 0, which is seven int32 and float32
-/// weights, or version 1, which is a header of 256 bytes and float32 weights in another order.
-/// Tensors get the names of Hugging Face's llama and the config its keys. What differs is
-/// "rope_style": "interleaved": rows of q_proj and k_proj stand as Meta has them, in pairs.
+/// Reads a model of karpathy/llama2.c (export.py): version 0 with seven int32 and float32 weights,
+/// or version 1 with a header of 256 bytes and float32 weights in another order. Tensors get the
+/// names of Hugging Face's llama, and the config its keys. One key differs: "rope_style":
+/// "interleaved", since rows of q_proj and k_proj are in Meta's order, in pairs.
 ///
-/// Only the header is read. kUnsupportedFormat for the quantized version 2 and later;
-/// kBadCheckpoint when a number of the header is out of range or the file's size is not what they
-/// give. Errors of reading. Thread-safe.
+/// It reads the header only. kUnsupportedFormat for the quantized version 2 and later.
+/// kBadCheckpoint if a number of the header is out of range or does not fit the file's size. Errors
+/// of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFile> read_llama2c(const SharedSource& source);
 
 /// Reads a tokenizer of llama2.c (tokenizer.py): an int32, the longest token's length, then for
-/// each token its score, length and text. The file does not say how many there are: `tokens` does,
-/// and the file must end behind them. kBadCheckpoint when it does not fit.
+/// each token its score, length and text. The file does not state the number of tokens, so the
+/// caller gives `tokens`, and the file must end after them. kBadCheckpoint if it does not fit.
 [[nodiscard]] Result<Vocabulary> read_llama2c_tokenizer(std::span<const std::byte> bytes,
                                                         std::string_view name, std::int64_t tokens);
 
-/// The tokenizer beside the model at `model`: tok<tokens>.bin, else tokenizer.bin, else the first
-/// of the other tok*.bin by name; the first of these that fits `tokens`. Null when none does.
+/// Returns the tokenizer beside the model at `model`: the first that fits `tokens` among
+/// tok<tokens>.bin, tokenizer.bin and other tok*.bin by name. Null if none fits.
 [[nodiscard]] std::shared_ptr<const Vocabulary> find_llama2c_tokenizer(
     const std::filesystem::path& model, std::int64_t tokens);
 

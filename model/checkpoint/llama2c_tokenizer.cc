@@ -25,7 +25,8 @@ constexpr TokenId kEos = 2;
 
 constexpr std::string_view kWordMark = "\xe2\x96\x81";  // U+2581, SentencePiece's space
 
-/// tokenizer.py writes spaces where SentencePiece has its mark, and bos and eos between newlines.
+/// Returns the original text: tokenizer.py writes spaces instead of SentencePiece's mark, and bos
+/// and eos between newlines.
 std::string original_text(std::string_view text, TokenId id) {
   if (id == kBos && text == "\n<s>\n") return "<s>";
   if (id == kEos && text == "\n</s>\n") return "</s>";
@@ -79,7 +80,7 @@ Result<void> read_token(FieldReader& fields, std::int32_t longest, std::string_v
   return {};
 }
 
-/// Files beside the model that may be its tokenizer, best first.
+/// Returns files beside the model that may be its tokenizer, best first.
 std::vector<fs::path> candidates(const fs::path& model, std::int64_t tokens) {
   const fs::path folder = model.parent_path().empty() ? fs::path(".") : model.parent_path();
   std::vector<fs::path> others;

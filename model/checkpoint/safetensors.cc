@@ -22,9 +22,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the reference reader's limit
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::size_t kMaxHeaderDepth = 8;  // a tensor's shape stands at depth 3
+constexpr std::size_t kMaxHeaderDepth = 8;  // a tensor's shape is at depth 3
 
 constexpr std::array kDTypes = {
     SafetensorsType{"F64", DType::kF64},         SafetensorsType{"F32", DType::kF32},
@@ -35,7 +35,7 @@ constexpr std::array kDTypes = {
     SafetensorsType{"F8_E4M3", DType::kF8_E4M3},
 };
 
-/// A tensor as the header states it.
+/// A tensor from the header.
 struct Entry {
   std::string_view name;
   DType dtype = DType::kF32;
@@ -44,7 +44,7 @@ struct Entry {
   std::uint64_t end = 0;
 };
 
-/// What __metadata__ says of a tensor.
+/// An entry of __metadata__ about a tensor.
 struct NamedEncoding {
   std::string_view tensor;
   std::string_view encoding;
@@ -66,7 +66,7 @@ class HeaderReader {
   [[nodiscard]] Result<void> apply_encodings(std::vector<Entry>& entries);
   [[nodiscard]] Result<void> apply_encoding(Entry& entry, std::string_view encoding) const;
   [[nodiscard]] Result<Entry> read_entry(std::string_view name, dom::element value) const;
-  /// The tensor's field `key`, which must stand there exactly once: with two of them, two readers
+  /// Returns the tensor's field `key`, which must occur exactly once: with duplicates, two readers
   /// could see two models.
   [[nodiscard]] Result<dom::element> field_of(std::string_view name, dom::object tensor,
                                               std::string_view key) const;
@@ -136,7 +136,7 @@ Result<void> HeaderReader::apply_encodings(std::vector<Entry>& entries) {
              "has an encoding in __metadata__ and is not in the file");
 }
 
-/// The tensor's rows of bytes become rows of numbers.
+/// Converts the tensor's rows of bytes to rows of numbers.
 Result<void> HeaderReader::apply_encoding(Entry& entry, std::string_view encoding) const {
   const auto dtype = dtype_named(encoding);
   if (!dtype || !is_encoded(*dtype))
@@ -258,7 +258,7 @@ Result<void> check_names(std::string_view file, const std::vector<Entry>& entrie
   return {};
 }
 
-/// The bytes of the header, which the file has.
+/// Returns the bytes of the header, which the file must contain.
 Result<std::uint64_t> read_header_length(const ByteSource& source) {
   const auto prefix = read_held(source, 0, std::min(source.size(), kLengthBytes));
   if (!prefix) return prefix.error();
@@ -275,7 +275,7 @@ Result<std::uint64_t> read_header_length(const ByteSource& source) {
   return *length;
 }
 
-/// With the room behind it that simdjson wants, so that it is not copied again.
+/// Returns the header with the padding that simdjson needs, so that it is not copied again.
 Result<simdjson::padded_string> read_header_text(const ByteSource& source, std::uint64_t length) {
   simdjson::padded_string text(length);
   if (text.data() == nullptr)

@@ -10,25 +10,25 @@
 
 namespace weft {
 
-/// The header's key that is no tensor, and how the keys in it begin that name an encoding.
+/// The header's key that is no tensor, and the beginning of its keys that name an encoding.
 inline constexpr std::string_view kSafetensorsMetadata = "__metadata__";
 inline constexpr std::string_view kSafetensorsEncoding = "weft.encoding.";
 
-/// A type as the header names it.
+/// A type and its name in the header.
 struct SafetensorsType {
   std::string_view name;
   DType dtype;
 };
 
-/// The types that are read and written.
+/// Returns the types that are read and written.
 [[nodiscard]] std::span<const SafetensorsType> safetensors_types() noexcept;
 
 /// Reads a file of Hugging Face's safetensors format: 8 bytes of header length, a JSON header that
 /// maps names to {dtype, shape, data_offsets}, then the tensors' bytes without a gap. The rules are
 /// those of the reference reader (huggingface/safetensors, safetensors/src/tensor.rs): a header of
-/// at most 100,000,000 bytes, starting with '{'; names that differ; tensors that cover the rest of
-/// the file exactly, without holes, overlaps or bytes left over; __metadata__, when there is one,
-/// maps text to text.
+/// at most 100,000,000 bytes, starting with '{'; distinct names; tensors that cover the rest of the
+/// file exactly, without holes, overlaps or bytes left over; __metadata__, when there is one, maps
+/// text to text.
 ///
 /// Encoded weights are tensors of dtype U8 and shape [..., bytes of a row] with a key
 /// "weft.encoding.TENSOR" in __metadata__, whose value is the name of core/dtype.h ("q4_b64"). The

@@ -25,7 +25,7 @@ std::string_view safetensors_name(DType dtype) {
   internal_error("lay_out_safetensors: a type that the format does not have");
 }
 
-/// The shape of the tensor's bytes.
+/// Returns the shape of the tensor's bytes.
 std::vector<std::int64_t> stored_shape(const TensorEntry& tensor) {
   std::vector<std::int64_t> shape = tensor.shape;
   if (is_encoded(tensor.dtype)) shape.back() = bytes_of(tensor.dtype, shape.back()).value_or(0);
@@ -37,7 +37,7 @@ std::vector<std::int64_t> stored_shape(const TensorEntry& tensor) {
 TensorLayout lay_out_safetensors(std::span<const TensorEntry> tensors) {
   json::object metadata = {{"format", "pt"}};
   json::object header;
-  header[kSafetensorsMetadata] = nullptr;  // it stands first
+  header[kSafetensorsMetadata] = nullptr;  // it comes first
   std::vector<std::uint64_t> offsets;
   std::uint64_t end = 0;
   for (const TensorEntry& tensor : tensors) {

@@ -6,9 +6,9 @@
 
 namespace weft {
 
-/// Lays out a safetensors file that read_safetensors() reads: plain tensors as they are, encoded
-/// ones as bytes with a key in __metadata__. Types that the format does not have are a bug of the
-/// caller: internal_error.
+/// Returns the layout of a safetensors file that read_safetensors() can read: plain tensors as they
+/// are, encoded ones as bytes with a key in __metadata__. Types that the format lacks are a bug of
+/// the caller: internal_error.
 [[nodiscard]] TensorLayout lay_out_safetensors(std::span<const TensorEntry> tensors);
 
 }  // namespace weft

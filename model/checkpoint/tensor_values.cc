@@ -37,7 +37,7 @@ float load_value(DType dtype, const std::byte* from, std::int64_t index) {
   }
 }
 
-/// Decodes each block once, and stays in it as long as the numbers do.
+/// Decodes each block once for all its numbers.
 void widen_blocks(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
                   std::span<float> out) {
   constexpr std::int64_t kMostElements = 256;
@@ -77,7 +77,7 @@ Result<void> read_values(const CheckpointTensor& tensor, std::int64_t offset, st
   const std::int64_t last = offset + stride * static_cast<std::int64_t>(out.size() - 1);
   if (offset < 0 || stride < 0 || last >= numbers)
     internal_error("read_values: outside the tensor");
-  // As many as a piece has room for; a single one where they stand further apart.
+  // As many numbers as a piece has room for; one number if they are further apart.
   const std::int64_t step = std::max<std::int64_t>(stride, 1);
   const std::int64_t most =
       std::max<std::int64_t>(kPieceBytes / block.bytes * block.elements / step, 1);

@@ -11,12 +11,12 @@ namespace weft {
 
 struct CheckpointTensor;
 
-/// Converts numbers `offset`, `offset + stride`, ... of those at `from`, of a floating-point type
-/// and at any address, to float32 in `out`. Another type is a caller's bug: internal_error.
+/// Converts numbers `offset`, `offset + stride`, ... at `from` to float32 in `out`. They have a
+/// floating-point type and any address. Another type is a caller's bug: internal_error.
 void widen_values(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
                   std::span<float> out);
 
-/// Converts a tensor's numbers likewise. They are read, from the first to the last of them, in
+/// Converts a tensor's numbers likewise. It reads the range from the first to the last of them, in
 /// pieces of a MiB. A number outside of the tensor is the caller's bug: internal_error. Errors of
 /// CheckpointTensor::read_blocks().
 [[nodiscard]] Result<void> read_values(const CheckpointTensor& tensor, std::int64_t offset,

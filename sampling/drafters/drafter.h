@@ -10,9 +10,9 @@
 
 namespace weft {
 
-/// What a drafter guesses.
+/// The result of a drafter's guessing.
 struct Draft {
-  std::size_t count = 0;  ///< tokens
+  std::size_t count = 0;  ///< number of guessed tokens
   GuessSource source = GuessSource::kOwn;
   /// How many of the sequence's newest tokens equal the tokens before the place where the guesses
   /// were found; 0: there is no such place.
@@ -24,9 +24,9 @@ struct GuessTask {
   std::int32_t slot = 0;
   std::span<TokenId> room = {};  ///< for the guesses; as many as the plan allows
   std::int32_t drafts = 0;       ///< the most guesses if a draft model makes them
-  /// The pages of its KV, which have places for all its tokens and the room's.
+  /// The pages of its KV, with places for all its tokens and for `room`.
   std::span<const std::int32_t> pages = {};
-  Draft draft{};  ///< what was guessed: the first `draft.count` tokens of `room`
+  Draft draft{};  ///< the guesses: the first `draft.count` tokens of `room`
 };
 
 /// Guesses the next tokens of sequences, for a device that verifies guesses (speculative decoding:
@@ -39,24 +39,24 @@ class Drafter {
   Drafter& operator=(const Drafter&) = delete;
   virtual ~Drafter() = default;
 
-  /// A sequence begins in the slot, with these tokens so far. The first `prompt_tokens` tokens of
-  /// the sequence are its prompt, whether it has them already or will be told of them. `sources`
-  /// are texts beside the sequence.
+  /// Begins a sequence in the slot, with these tokens so far. The first `prompt_tokens` tokens of
+  /// the sequence are its prompt; some of them may come later by observe(). `sources` are texts
+  /// beside the sequence.
   virtual void start(std::int32_t slot, std::span<const TokenId> tokens, std::size_t prompt_tokens,
                      const DraftSources& sources) = 0;
-  /// The next tokens of the slot's sequence, of its prompt or chosen.
+  /// Adds the next tokens of the slot's sequence, from its prompt or chosen.
   virtual void observe(std::int32_t slot, std::span<const TokenId> tokens) = 0;
-  /// A sequence begins in slot `to` with the tokens so far of the one in `from`.
+  /// Begins a sequence in slot `to` with the tokens so far of the sequence in `from`.
   virtual void fork(std::int32_t from, std::int32_t to) = 0;
-  /// Writes what may follow the tokens of the slot's sequence, the next one first, and returns how
-  /// many tokens it has written: 0 to all. Each is in the vocabulary.
+  /// Writes guesses of the tokens that follow the slot's sequence, the next one first. Returns how
+  /// many it has written: 0 to all. Each is in the vocabulary.
   [[nodiscard]] virtual Draft guess(std::int32_t slot, std::span<TokenId> guesses) = 0;
-  /// Guesses for all sequences of a step; each slot is in one task. A device calls this once in
-  /// each step, after observe().
+  /// Guesses for all sequences of a step; each slot is in one task. A device calls it once in each
+  /// step, after observe().
   virtual void guess_all(std::span<GuessTask> tasks) {
     for (GuessTask& task : tasks) task.draft = guess(task.slot, task.room);
   }
-  /// The time that a draft model took in the last guess_all().
+  /// Returns the time that a draft model took in the last guess_all().
   [[nodiscard]] virtual DraftTimes took() const noexcept { return {}; }
 };
 

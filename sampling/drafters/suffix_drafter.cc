@@ -8,8 +8,8 @@ using sampling::TokenHistory;
 
 namespace {
 
-/// Returns how many tokens of `text` up to `place` are those of `tokens` up to the newest one, at
-/// most `most`. The token at `place` is.
+/// Returns how many tokens of `text` up to `place` equal the newest tokens of the sequence, at most
+/// `most`. The token at `place` is known to be equal.
 std::size_t same_before(std::span<const TokenId> text, std::size_t place,
                         std::span<const TokenId> tokens, std::size_t most) {
   const std::size_t newest = tokens.size() - 1;
@@ -19,13 +19,13 @@ std::size_t same_before(std::span<const TokenId> text, std::size_t place,
   return same;
 }
 
-/// A token, and how many places go on with it.
+/// A token, and the number of places that vote for it.
 struct Vote {
   TokenId token = kNoToken;
   std::size_t count = 0;
 };
 
-/// Returns the token that most voices name; of several the one named first.
+/// Returns the token with the most votes; on a tie the token named first.
 Vote most_named(std::span<const TokenId> voices) {
   Vote best;
   for (const TokenId token : voices) {
@@ -35,7 +35,7 @@ Vote most_named(std::span<const TokenId> voices) {
   return best;
 }
 
-/// Takes a place whose match has `same` tokens, if no other match is longer.
+/// Adds a place whose match has `same` tokens, if no other match is longer.
 template <class Places>
 void vote_for(Places& places, std::size_t here, std::size_t same) {
   if (same > places.matched) {
@@ -45,19 +45,19 @@ void vote_for(Places& places, std::size_t here, std::size_t same) {
   if (same == places.matched) places.after[places.count++] = here + 1;
 }
 
-/// Writes what the places in `text` vote for, `most` tokens at most, and returns how many.
+/// Writes at most `most` tokens for which the places in `text` vote, and returns their number.
 template <class Places>
 std::size_t take_votes(std::span<const TokenId> text, Places places, bool repeats,
                        std::span<TokenId> guesses) {
   std::size_t count = 0;
-  double goes_along = 1;  // the share of the places
+  double goes_along = 1;  // share of the places that still vote
   while (count < guesses.size()) {
     std::array<TokenId, SuffixDrafter::kMostVotes> named{};
     std::size_t voting = 0;
     for (std::size_t i = 0; i < places.count; ++i) {
       const std::size_t next = places.after[i] + count;
       if (next >= text.size() && !repeats) continue;
-      // A text that repeats itself goes on with what is guessed.
+      // A text that repeats itself continues with the guesses themselves.
       named[voting] = next < text.size() ? text[next] : guesses[next - text.size()];
       places.after[voting++] = places.after[i];
     }
@@ -111,7 +111,7 @@ void SuffixDrafter::fork(std::int32_t from, std::int32_t to) {
   one.guessed_at = 0;
 }
 
-/// Looks at what became of the newest guesses.
+/// Learns from the tokens that followed the newest guesses.
 void SuffixDrafter::learn(Slot& slot) {
   const std::span<const TokenId> tokens = slot.history->tokens();
   if (slot.guessed_at == 0 || slot.guessed_at >= tokens.size()) return;
@@ -140,13 +140,14 @@ SuffixDrafter::Places SuffixDrafter::find_predicted(const Slot& slot, const Draf
   const std::span<const TokenId> text = prediction.tokens();
   const std::size_t output = tokens.size() - std::min(tokens.size(), slot.prompt_tokens);
   Places found;
-  if (output == 0) return found;  // the prompt has its own continuation
+  if (output == 0) return found;  // the prompt predicts its own continuation
   found.matched = slot.needs;
   std::int32_t place = prediction.last(tokens.back());
   for (std::size_t i = 0; i < kMostPlaces && place != DraftText::kNowhere; ++i) {
     const auto here = static_cast<std::size_t>(place);
     std::size_t same = same_before(text, here, tokens, std::min(kLongestMatch, output));
-    if (same == here + 1 && same == output) same = kLongestMatch;  // both begin alike
+    // The output equals the prediction's beginning.
+    if (same == here + 1 && same == output) same = kLongestMatch;
     vote_for(found, here, same);
     if (found.count == kMostVotes) break;
     place = prediction.previous(here);

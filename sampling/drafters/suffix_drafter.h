@@ -16,17 +16,16 @@
 
 namespace weft {
 
-/// Guesses that a sequence goes on as it did where its newest tokens stood before, in its prompt or
-/// output: what edits, quotes and fills in comes right (suffix decoding, arXiv 2411.04975, over one
-/// sequence). It searches the output that the request predicts, and recent outputs of its client,
-/// in the same way.
+/// Guesses that a sequence continues as it did when its newest tokens occurred earlier, in its
+/// prompt or output. So it predicts edits, quotes and filled-in forms well (suffix decoding, arXiv
+/// 2411.04975, over one sequence). It searches the output that the request predicts, and recent
+/// outputs of its client, in the same way.
 ///
-/// Of the places where the newest token stood before, it takes the places with the longest match of
-/// the tokens before. Each place votes for the token that followed there. The token with the most
-/// votes is guessed, and places that voted for another token vote no more. It guesses at most as
-/// many tokens as matched, and stops when less than half of the places agree. Whenever the first
-/// guess is wrong, the sequence needs a match longer by a token for its next guesses; whenever it
-/// is right, a shorter.
+/// Among the places where the newest token occurred earlier, it takes those with the longest match
+/// of the preceding tokens. Each place votes for the token that followed there. The token with the
+/// most votes is guessed; places that voted for another token no longer vote. It guesses at most as
+/// many tokens as matched, and stops when less than half of the places agree. After a wrong first
+/// guess the sequence needs a match that is one token longer; after a right one, a shorter match.
 ///
 /// Each text votes by itself, and the text with the longest match is taken. If matches are equally
 /// long, the prediction goes before the sequence, and the sequence before recent outputs. While the
@@ -40,15 +39,15 @@ class SuffixDrafter final : public Drafter {
   static constexpr std::size_t kLongestMatch = 32;
   /// The fewest tokens that must match: two match by chance in any text.
   static constexpr std::size_t kLeastMatch = 3;
-  /// What kLeastMatch grows to at most.
+  /// The greatest number to which kLeastMatch grows.
   static constexpr std::size_t kMostNeeded = 8;
   /// The most places that are examined in each text, the newest first: this takes microseconds,
   /// while a step takes milliseconds.
   static constexpr std::size_t kMostPlaces = 1'024;
-  /// Places that vote.
+  /// The most places that vote.
   static constexpr std::size_t kMostVotes = 16;
 
-  /// For so many slots, each with sequences of at most `max_context` tokens of the vocabulary.
+  /// For `slots` slots, each with sequences of at most `max_context` tokens of the vocabulary.
   SuffixDrafter(std::size_t slots, std::size_t vocabulary, std::size_t max_context)
       : vocabulary_(vocabulary), max_context_(max_context), slots_(slots) {}
 
@@ -64,15 +63,15 @@ class SuffixDrafter final : public Drafter {
     std::size_t prompt_tokens = 0;
     std::weak_ptr<const DraftText> prediction{};
     std::weak_ptr<const DraftTexts> recent{};
-    std::size_t needs = kLeastMatch;  // tokens that must be the same
-    std::size_t guessed_at = 0;       // how many tokens there were when it guessed last; 0: never
+    std::size_t needs = kLeastMatch;  // tokens that must match
+    std::size_t guessed_at = 0;       // length of the sequence at its last guess; 0: never
     TokenId guessed = kNoToken;       // the first of these guesses
   };
-  /// Where the newest tokens stood before, in one text.
+  /// Where the newest tokens occurred earlier, in one text.
   struct Places {
-    std::array<std::size_t, kMostVotes> after{};  // positions behind them, the newest first
+    std::array<std::size_t, kMostVotes> after{};  // positions after the places, the newest first
     std::size_t count = 0;
-    std::size_t matched = 0;  // tokens that are the same
+    std::size_t matched = 0;  // tokens that match
   };
 
   [[nodiscard]] Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }

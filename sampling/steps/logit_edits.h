@@ -14,7 +14,7 @@ namespace weft::sampling {
 /// Adds each bias; a token that is named twice gets both.
 void add_logit_bias(std::span<float> logits, std::span<const LogitBias> biases);
 
-/// These are never chosen.
+/// Masks tokens, so that they are never chosen.
 void mask_tokens(std::span<float> logits, std::span<const TokenId> tokens);
 
 /// Masks all tokens but `allowed`. `kept` has room for a number for each of `allowed`.
@@ -31,12 +31,12 @@ struct EndingTokens {
 void apply_constraint(std::span<float> logits, const AllowedTokens& allowed,
                       const EndingTokens& ends, std::span<std::uint64_t> kept);
 
-/// The same, but writes a mask: bit i % 32 of word i / 32 for token i of V; the last word's other
-/// bits are 0.
+/// As apply_constraint(), but writes a mask: bit i % 32 of word i / 32 for token i of V; the last
+/// word's other bits are 0.
 void write_constraint(std::span<std::uint32_t> mask, std::size_t vocabulary,
                       const AllowedTokens& allowed, const EndingTokens& ends);
 
-/// These are never chosen.
+/// Removes tokens from a mask, so that they are never chosen.
 void unset_tokens(std::span<std::uint32_t> mask, std::span<const TokenId> tokens);
 
 /// Applies repetition (divides positive logits, multiplies others), then frequency and presence.

@@ -170,7 +170,7 @@ class RealRuntime final : public Runtime {
   }
 
   template <class Params>
-  requires std::invocable<OpLaunchers, const Params&, Stream>
+    requires std::invocable<OpLaunchers, const Params&, Stream>
   static Status run_op(const Params& params, Stream stream) {
     return OpLaunchers()(params, stream);
   }
@@ -179,7 +179,7 @@ class RealRuntime final : public Runtime {
     return linear_->run(params, stream);
   }
   template <class Params>
-  requires requires(NcclRanks& ranks, const Params& params) { ranks.run(params, Stream()); }
+    requires requires(NcclRanks& ranks, const Params& params) { ranks.run(params, Stream()); }
   Status run_op(const Params& params, Stream stream) {
     return ranks_ ? ranks_->run(params, stream) : kRankLost;
   }

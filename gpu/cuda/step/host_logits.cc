@@ -15,9 +15,8 @@ std::size_t count_of(std::int64_t count) { return static_cast<std::size_t>(count
 void tell_host(const ToldPart& part, std::span<float> numbers) {
   std::array<TokenLogprob, kPartCandidates> greatest;
   const auto told = std::span(part.tokens).first(count_of(part.count));
-  std::ranges::transform(told, greatest.begin(), [](const ToldToken& one) {
-    return TokenLogprob{one.token, one.logit};
-  });
+  std::ranges::transform(told, greatest.begin(),
+                         [](const ToldToken& one) { return TokenLogprob{one.token, one.logit}; });
   const auto sum = static_cast<float>(static_cast<double>(part.sum) * 0x1p-40);
   tell_part(std::span(greatest).first(told.size()), sum, numbers);
 }

@@ -67,15 +67,15 @@ Result<void> make_if_missing(const std::filesystem::path& file) {
   }
   const int problem = ::link(draft.c_str(), file.c_str()) == 0 ? 0 : errno;
   ::unlink(draft.c_str());
-  if (problem != 0 && problem != EEXIST)
-    return key_failed(file, problem);  // another process was first
+  // EEXIST: another process was first.
+  if (problem != 0 && problem != EEXIST) return key_failed(file, problem);
   return {};
 }
 
 Result<std::string> key_in(const std::filesystem::path& file, KeyFileOf of) {
   const int links = of == KeyFileOf::kThisUser ? O_NOFOLLOW : 0;
   const FileDescriptor in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | links));
-  struct stat status {};
+  struct stat status{};
   if (!in.is_open() || ::fstat(in.get(), &status) != 0) return key_failed(file, errno);
   if (!S_ISREG(status.st_mode)) return bad_key(file, "is no file");
   const bool own = status.st_uid == ::geteuid() && (status.st_mode & kOthersMayDo) == 0;
@@ -99,7 +99,7 @@ Result<std::filesystem::path> own_folder(const Environment& environment) {
   std::filesystem::path folder = std::filesystem::path(temporary.empty() ? "/tmp" : temporary) /
                                  ("weft-" + std::to_string(::geteuid()));
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return key_failed(folder, errno);
-  struct stat status {};
+  struct stat status{};
   if (::lstat(folder.c_str(), &status) != 0) return key_failed(folder, errno);
   const bool own = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() &&
                    (status.st_mode & kOthersMayDo) == 0;

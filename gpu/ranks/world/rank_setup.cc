@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostEntries = kMostRanks * 4;
 class SetupWriter {
  public:
   template <class T>
-  requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
   void number(const T& value, const char* /*field*/) {
     const auto* from = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), from, from + sizeof(T));

@@ -22,23 +22,23 @@ constexpr std::string_view kGgufMagic = "GGUF";
 constexpr std::uint32_t kFirstVersion = 2;  // version 1 had 32-bit counts and lived for weeks
 constexpr std::uint32_t kLastVersion = 3;
 constexpr std::uint64_t kMaxTensors = 1U << 20U;
-constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own is 64
+constexpr std::uint64_t kMaxTensorNameBytes = 1024;  // ggml's own limit is 64
 constexpr std::uint32_t kMaxDimensions = 4;
 
-/// A type of tensors that is not read.
+/// A type of tensors that Weft does not read.
 struct UnreadType {
   std::uint32_t number;
   std::string_view name;
 };
 
 constexpr std::array kUnreadTypes = {
-    UnreadType{9, "Q8_1"},  // of activations only
+    UnreadType{9, "Q8_1"},  // only for activations
     UnreadType{15, "Q8_K"},
     UnreadType{40, "NVFP4"},
     UnreadType{41, "Q1_0"},
 };
 
-/// A tensor as the header states it, its bytes counted.
+/// A tensor from the header, with its number of bytes.
 struct TensorInfo {
   std::string_view name;
   DType dtype = DType::kF32;
@@ -80,7 +80,7 @@ Result<void> GgufReader::check_version() {
   const auto version = fields_.take<std::uint32_t>("version");
   if (fields_.failed()) return bad(fields_.error().detail);
   if (version >= kFirstVersion && version <= kLastVersion) return {};
-  // A file for big-endian machines has its version's low bytes at the other end.
+  // In a file for big-endian machines the version's low bytes are at the other end.
   if (version != 0 && (version & 0xffffU) == 0)
     return unsupported_checkpoint(file_, "a GGUF file for big-endian machines");
   return unsupported_checkpoint(file_, "GGUF version " + std::to_string(version));
@@ -157,7 +157,7 @@ Result<std::vector<TensorInfo>> GgufReader::read_infos(std::uint64_t count) {
   return infos;
 }
 
-/// Where it begins.
+/// Returns where the tensors' bytes begin.
 Result<std::uint64_t> GgufReader::data_section(std::uint64_t alignment) const {
   const std::uint64_t begin = (fields_.offset() + alignment - 1) / alignment * alignment;
   if (begin > source_->size())

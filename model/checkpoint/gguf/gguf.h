@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// A type of tensors that is no encoding, and its number in files. Those of encodings are
+/// A plain type of tensors and its number in files. The numbers of encodings are
 /// Encoding::gguf_type.
 struct GgufPlainType {
   std::uint32_t number = 0;
@@ -24,23 +24,23 @@ inline constexpr std::array kGgufPlainTypes = {
     GgufPlainType{28, DType::kF64}, GgufPlainType{30, DType::kBF16}};
 
 /// Reads a GGUF file of version 2 or 3 (ggml, docs/gguf.md): metadata, tensors of plain types and
-/// of all encodings(), mixed as they come, a vocabulary when there is one. A file of metadata alone
-/// is fine. Dimensions are turned round to outermost first; names stay as they are. What is before
-/// the tensors' bytes is read.
+/// of all encodings(), in any mixture, and a vocabulary if there is one. A file may have metadata
+/// alone. Dimensions are reversed to outermost first; names stay as they are. It reads the part
+/// before the tensors' bytes.
 ///
-/// kUnsupportedFormat for other versions, big-endian files and other types, naming the tensor;
-/// kBadCheckpoint for a count, length, dimension or offset that the file does not have room
-/// for, more than 4 dimensions, one of 0, tensors that overlap or do not stand at a multiple of the
-/// alignment, a header of more than kMaxHeldBytes. Errors of reading. Thread-safe.
+/// kUnsupportedFormat for other versions, big-endian files and other types, naming the tensor.
+/// kBadCheckpoint for a count, length, dimension or offset that exceeds the file, for more than 4
+/// dimensions, a dimension of 0, tensors that overlap or are not aligned, and a header of more than
+/// kMaxHeldBytes. Errors of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFile> read_gguf(const SharedSource& source);
 
-/// The files of a model that was split into several (NAME-00001-of-00003.gguf), in order; `config`
-/// is the metadata of the one at `path`. Only `path` when it is not split. kBadCheckpoint when name
-/// and metadata disagree.
+/// Returns the files of a model that was split into several (NAME-00001-of-00003.gguf), in order;
+/// only `path` if it is not split. `config` is the metadata of the file at `path`. kBadCheckpoint
+/// if name and metadata disagree.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> gguf_shards(
     const std::filesystem::path& path, const boost::json::object& config);
 
-/// Whether a file of this name is a shard, and not the first.
+/// Whether a file of this name is a shard, but not the first.
 [[nodiscard]] bool is_later_gguf_shard(const std::filesystem::path& path);
 
 }  // namespace weft

@@ -20,16 +20,17 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kMaxPairs = 65'536;     // real files have less than a hundred
-constexpr std::uint64_t kMaxKeyBytes = 65'535;  // the format's own
+constexpr std::uint64_t kMaxKeyBytes = 65'535;  // the format's own limit
 constexpr std::uint64_t kMaxStringBytes = 16ULL << 20U;
-constexpr std::uint64_t kMaxKeptElements = 1024;  // numbers per layer, not per token
+constexpr std::uint64_t kMaxKeptElements = 1024;  // keeps lists of numbers per layer, not per token
 constexpr std::uint64_t kMaxAlignment = 65'536;
 constexpr int kMaxArrayDepth = 4;
 
 constexpr std::string_view kTokenizer = "tokenizer.";
 constexpr std::string_view kAlignment = "general.alignment";
 
-/// Bytes of one value in an array: exactly for numbers, at least for strings and arrays.
+/// Returns the bytes of one value in an array: exact for numbers, a lower bound for strings and
+/// arrays.
 std::uint64_t least_bytes(GgufType type) {
   switch (type) {
     case GgufType::kU8:
@@ -212,7 +213,7 @@ Result<json::value> MetadataReader::read_text() {
   return json::value(json::string(*text));
 }
 
-/// Null, which metadata has no value for, when the array is too long to keep.
+/// Returns null, which metadata cannot contain, if the array is too long to keep.
 Result<json::value> MetadataReader::read_array(int depth) {
   if (depth > kMaxArrayDepth) return bad("arrays are nested too deeply");
   const auto type = read_type();

@@ -37,7 +37,7 @@ struct GgufArray {
   std::span<const std::byte> bytes;
 };
 
-/// Where a key's type and value stand in the file.
+/// The place of a key's type and value in the file.
 struct GgufPlace {
   std::string_view key;
   std::uint64_t begin = 0;
@@ -46,17 +46,17 @@ struct GgufPlace {
 
 /// The metadata of one GGUF file. Borrows from the file's bytes.
 struct GgufMetadata {
-  /// Everything but the tokenizer's arrays and arrays of more than 1024 elements. Integers are
-  /// int64 wherever they fit.
+  /// All values except the tokenizer's arrays and arrays of more than 1024 elements. Integers are
+  /// int64 if they fit.
   boost::json::object values;
   /// The arrays whose keys begin with "tokenizer.".
   std::map<std::string_view, GgufArray> tokenizer_arrays;
-  std::vector<GgufPlace> places;  ///< of all keys, in the file's order
+  std::vector<GgufPlace> places;  ///< places of all keys, in the file's order
   std::uint64_t alignment = 32;   ///< Tensors begin at its multiples, from their section's start.
 };
 
-/// Reads `count` pairs of key and value. kBadCheckpoint when one is not there, a type is unknown, a
-/// key comes twice, a text is longer than 16 MiB or not UTF-8 (the tokenizer's arrays may hold any
+/// Reads `count` pairs of key and value. kBadCheckpoint if a pair is missing, a type is unknown, a
+/// key occurs twice, a text is longer than 16 MiB or not UTF-8 (the tokenizer's arrays may have any
 /// bytes), arrays nest deeper than 4, or general.alignment is not a u32 power of two up to 65,536.
 [[nodiscard]] Result<GgufMetadata> read_gguf_metadata(FieldReader& fields, std::uint64_t count,
                                                       std::string_view file);

@@ -19,13 +19,14 @@ constexpr std::uint64_t kMaxGgufTokens = 1U << 21U;  // eight times the largest 
 constexpr std::uint64_t kMaxMerges = 1U << 22U;
 constexpr std::uint64_t kMaxGgufTokenBytes = 65'536;
 
-/// A kind of tokenizer with what holds where its file is silent (llama.cpp, src/llama-vocab.cpp).
+/// A kind of tokenizer with its defaults for files that do not state them (llama.cpp,
+/// src/llama-vocab.cpp).
 struct Kind {
   std::string_view name;
   Vocabulary::Model model;
   SpecialTokens special = {};
   bool add_bos = false;
-  bool always_adds_bos = false;  ///< whatever the file says
+  bool always_adds_bos = false;  ///< even if the file says otherwise
   bool add_eos = false;
   bool add_space_prefix = false;
 };
@@ -37,7 +38,7 @@ constexpr std::array kKinds = {
          .special = {.bos = 1, .eos = 2, .unknown = 0},
          .add_bos = true,
          .add_space_prefix = true},
-    // Its scores mean nothing.
+    // Its scores have no meaning.
     Kind{.name = "gemma4",
          .model = Vocabulary::Model::kLineBpe,
          .add_bos = true,
@@ -55,7 +56,7 @@ constexpr std::array kKinds = {
         .add_eos = true},
 };
 
-// Their tokenizers want the first token though their files do not say so.
+// Pre-tokenizers that need the bos token although their files do not say so.
 constexpr std::array<std::string_view, 10> kPreWithBos = {
     "llama3",  "llama-v3", "llama-bpe", "falcon3", "falcon-h1",
     "pixtral", "midm-2.0", "lfm2",      "tekken",  "chameleon"};
@@ -77,7 +78,7 @@ class VocabularyReader {
   Result<void> read_ids(const Kind& kind, Vocabulary& vocabulary) const;
   Result<void> read_flags(const Kind& kind, Vocabulary& vocabulary) const;
 
-  /// The tokenizer's array, or null; its elements are of `type` and there are `count` or fewer.
+  /// Returns the tokenizer's array, or null. Its elements are of `type`, and at most `most`.
   Result<const GgufArray*> array(std::string_view key, GgufType type, std::uint64_t most) const;
   Result<std::vector<std::string>> strings(std::string_view key, std::uint64_t most) const;
   Result<void> read_scores(Vocabulary& vocabulary) const;

@@ -21,7 +21,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint32_t kWrittenVersion = 3;
-constexpr std::uint64_t kTensorAlignment = 32;  // the format's, where the metadata says nothing
+constexpr std::uint64_t kTensorAlignment = 32;  // the format's default
 constexpr std::uint32_t kQuantizationVersion = 2;
 constexpr std::string_view kFileTypeKey = "general.file_type";
 constexpr std::string_view kQuantizationKey = "general.quantization_version";
@@ -53,7 +53,7 @@ class GgufHeaderWriter {
 
 GgufPair u32_pair(std::string_view key, std::uint32_t number) { return gguf_pair(key, number); }
 
-/// The type that numbers have together.
+/// Returns the common type of numbers.
 GgufType type_of(const json::value& value, bool in_list) {
   if (value.is_bool()) return GgufType::kBool;
   if (value.is_string()) return GgufType::kString;
@@ -82,7 +82,7 @@ void put_value(GgufHeaderWriter& to, GgufType type, const json::value& value) {
   }
 }
 
-/// The type and length of a list.
+/// Writes the type and length of a list.
 GgufHeaderWriter begin_list(GgufType type, std::size_t count) {
   GgufHeaderWriter list;
   list.put(static_cast<std::uint32_t>(GgufType::kArray));
@@ -104,7 +104,7 @@ struct PairPlace {
   std::uint64_t end = 0;
 };
 
-/// A file that read_gguf() has read.
+/// Finds the pairs of a file that read_gguf() has accepted.
 Result<std::vector<PairPlace>> find_pairs(ByteWindow& window, std::string_view file) {
   FieldReader fields(window);
   fields.skip(4 + sizeof(kWrittenVersion), "magic and version");
@@ -219,7 +219,7 @@ TensorLayout lay_out_gguf(std::span<const GgufPair> metadata,
   header.align();
   layout.header = header.take();
   for (std::uint64_t& offset : layout.offsets) offset += layout.header.size();
-  // Other readers want the last tensor padded like those before it.
+  // Other readers expect padding after the last tensor too.
   layout.size =
       layout.header.size() + (end + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
   return layout;

@@ -15,13 +15,14 @@
 namespace weft {
 namespace {
 
-// A tensor of a state dict takes about 20 values: room for 50,000 of them in one file, and at most
-// 50 MB of ours.
+// The most values. A tensor of a state dict takes about 20 values, so a file can have 50,000
+// tensors; the values take at most 50 MB.
 constexpr std::size_t kMaxValues = 1U << 20U;
 constexpr std::size_t kMaxItems = 1U << 21U;
 constexpr std::size_t kMaxMarks = 256;  // a state dict's deepest tuple stands at 5
 constexpr std::uint8_t kMaxProtocol = 5;
-constexpr std::size_t kMaxImportNameBytes = 256;  // of an import; Python's own are far shorter
+// Most bytes of an import; Python's own names are far shorter.
+constexpr std::size_t kMaxImportNameBytes = 256;
 constexpr PickleRef kNothing = std::numeric_limits<PickleRef>::max();
 
 struct Allowed {
@@ -53,7 +54,7 @@ constexpr std::array kAllowed = {
     Allowed{"torch.storage", "UntypedStorage", {PickleName::kStorage, DType::kU8}},
 };
 
-/// The number that `bytes`, at most eight of them, are in little-endian two's complement.
+/// Returns the number that at most eight bytes are in little-endian two's complement.
 std::int64_t integer_of(std::string_view bytes) {
   std::uint64_t value = 0;
   std::memcpy(&value, bytes.data(), bytes.size());
@@ -64,7 +65,7 @@ std::int64_t integer_of(std::string_view bytes) {
 
 }  // namespace
 
-/// Runs one pickle: the stack, the marks in it and the memo of pickle's own machine.
+/// Runs one pickle, with the stack, marks and memo of pickle's machine.
 class PickleReader::Machine {
  public:
   Machine(PickleReader& pickle, ByteReader& bytes) : pickle_(pickle), bytes_(bytes) {}
@@ -128,7 +129,7 @@ class PickleReader::Machine {
 
   PickleReader& pickle_;
   ByteReader& bytes_;
-  std::uint64_t at_ = 0;  // of the opcode in hand
+  std::uint64_t at_ = 0;  // offset of the current opcode
   std::vector<PickleRef> stack_;
   std::vector<std::size_t> marks_;
   std::vector<PickleRef> memo_;
@@ -431,7 +432,8 @@ Result<void> PickleReader::Machine::put() {
 }
 
 Result<void> PickleReader::Machine::put_at(std::size_t index) {
-  // Each index in use costs the file at least a byte, so a larger one is no memo of this file.
+  // Each index in use costs the file at least a byte, so a larger index cannot be a memo of this
+  // file.
   if (index >= kMaxValues || index >= bytes_.end())
     return bad("memo index " + std::to_string(index));
   const auto top = pop();
@@ -529,7 +531,7 @@ Result<void> PickleReader::Machine::make_dict(const PickleSequence& arguments) {
 }
 
 Result<void> PickleReader::Machine::make_tensor(const PickleSequence& arguments) {
-  // storage, offset, shape, strides; what follows is about gradients.
+  // storage, offset, shape, strides; the following items are about gradients
   const auto& items = arguments.items;
   if (items.size() < 4 || as<PickleStorage>(items[0]) == nullptr ||
       as<std::int64_t>(items[1]) == nullptr || as<PickleSequence>(items[2]) == nullptr ||
@@ -551,7 +553,7 @@ Result<void> PickleReader::Machine::build() {
 }
 
 Result<void> PickleReader::Machine::load_storage() {
-  // ("storage", class, key, device, elements), and a view in legacy files, which is None.
+  // ("storage", class, key, device, elements); legacy files also have a view, which is None
   const auto popped = pop();
   if (!popped) return popped.error();
   const auto* id = as<PickleSequence>(*popped);

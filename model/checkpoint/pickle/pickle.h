@@ -17,7 +17,7 @@ namespace weft {
 /// Position of a value in its PickleReader.
 using PickleRef = std::uint32_t;
 
-/// One of the few names that a state dict may import. Nothing of them is run.
+/// One of the few names that a state dict may import. None is executed.
 enum class PickleName : std::uint8_t {
   kOrderedDict,       ///< collections.OrderedDict
   kRebuildTensor,     ///< torch._utils._rebuild_tensor
@@ -29,7 +29,7 @@ enum class PickleName : std::uint8_t {
 
 struct PickleGlobal {
   PickleName name = PickleName::kStorage;
-  DType dtype = DType::kU8;  ///< The elements' type, for kStorage.
+  DType dtype = DType::kU8;  ///< For kStorage: the elements' type.
 };
 
 struct PickleNone {};
@@ -44,19 +44,19 @@ struct PickleSequence {
   std::vector<PickleRef> items;
 };
 
-/// A dict or OrderedDict; keys as they came, in order, perhaps one twice.
+/// A dict or OrderedDict; keys in the file's order, perhaps with duplicates.
 struct PickleDict {
   std::vector<std::pair<PickleRef, PickleRef>> items;
 };
 
-/// A block of numbers that lies outside the pickle, found by its key.
+/// A block of numbers outside the pickle, found by its key.
 struct PickleStorage {
   std::string_view key;
   std::int64_t elements = 0;
   DType dtype = DType::kF32;
 };
 
-/// A view of a storage; nothing of it is checked yet.
+/// A view of a storage; it is not checked yet.
 struct PickleTensor {
   PickleRef storage = 0;
   PickleRef shape = 0;
@@ -68,24 +68,24 @@ using PickleValue =
     std::variant<PickleNone, bool, std::int64_t, double, std::string_view, PickleBigInteger,
                  PickleSequence, PickleDict, PickleGlobal, PickleStorage, PickleTensor>;
 
-/// Reads pickles and can do nothing else: opcodes are those of
-/// model/checkpoint/pickle/pickle_opcode.h, names those of PickleName; a call of a name is
-/// understood as what PyTorch means by it, and never made. All values stand in one list and refer
-/// to each other by position, so that neither cycles nor depth can hurt. Values, containers' items,
-/// stack, marks and memo are bounded. Text is borrowed from the bytes. Owner only.
+/// Reads pickles without executing anything. Opcodes are those of
+/// model/checkpoint/pickle/pickle_opcode.h, names those of PickleName. A call of a name is
+/// interpreted as PyTorch means it, and never made. All values are in one list and refer to each
+/// other by position, so cycles and depth do no harm. Values, containers' items, stack, marks and
+/// memo are bounded. Text is borrowed from the bytes. Owner only.
 class PickleReader {
  public:
   /// `file` is for messages.
   explicit PickleReader(std::string_view file) : file_(file) {}
 
-  /// Reads one pickle and stops behind it; a file may hold several. kForbiddenPickle names the
-  /// opcode or the name that is not allowed, and its offset; kBadCheckpoint what is broken.
+  /// Reads one pickle and stops after it; a file may have several. kForbiddenPickle names the
+  /// forbidden opcode or name and its offset; kBadCheckpoint names what is broken.
   [[nodiscard]] Result<PickleRef> read(ByteReader& reader);
 
-  /// All values that were read so far; each PickleRef is less.
+  /// Returns the number of values read so far; each PickleRef is less.
   [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
 
-  /// The value when it is a T, or null.
+  /// Returns the value if it is a T, else null.
   template <class T>
   [[nodiscard]] const T* get(PickleRef at) const noexcept {
     return std::get_if<T>(&values_[at]);
@@ -96,7 +96,7 @@ class PickleReader {
 
   std::string file_;
   std::vector<PickleValue> values_;
-  std::size_t items_ = 0;  // in all containers
+  std::size_t items_ = 0;  // items of all containers
 };
 
 }  // namespace weft

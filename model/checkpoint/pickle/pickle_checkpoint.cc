@@ -24,26 +24,29 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// torch.save's first pickle is this number, 0x1950a86a20f9469cfc6c, and its second this version.
+// The first pickle of torch.save is this number, 0x1950a86a20f9469cfc6c, and the second this
+// version.
 constexpr std::string_view kPickleMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
 constexpr std::int64_t kLegacyVersion = 1001;
-constexpr std::uint64_t kCountBytes = 8;  // of elements, before a storage of an old file
+// Bytes of the count of elements before a storage of an old file.
+constexpr std::uint64_t kCountBytes = 8;
 
-constexpr std::size_t kMaxRank = 64;             // PyTorch's own
-constexpr std::uint64_t kCopiedPerFileByte = 2;  // what transposed tensors may cost
-// Bytes read for such tensors: one that is every third column of a storage takes the whole storage.
+constexpr std::size_t kMaxRank = 64;             // PyTorch's own limit
+constexpr std::uint64_t kCopiedPerFileByte = 2;  // limit of memory for transposed tensors
+// Limit of bytes read for such tensors: a tensor with every third column of a storage reads the
+// whole storage.
 constexpr std::uint64_t kReadPerFileByte = 16;
 
-/// Where bytes of the file stand.
+/// A range of bytes of the file.
 struct Place {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
 
-/// Where the bytes of a storage are.
+/// Returns where the bytes of a storage are.
 using FindStorage = std::function<Result<Place>(const PickleStorage&)>;
 
-/// Turns the values of a pickle into tensors.
+/// Converts the values of a pickle to tensors.
 class StateDict {
  public:
   StateDict(const PickleReader& pickle, const SharedSource& source, FindStorage find_storage)
@@ -75,7 +78,7 @@ class StateDict {
   FindStorage find_storage_;
   std::uint64_t copy_allowance_;
   std::uint64_t read_allowance_;
-  std::string_view name_;  // of the tensor in hand
+  std::string_view name_;  // name of the current tensor
   CheckpointFile result_;
 };
 
@@ -149,7 +152,7 @@ Result<void> StateDict::add(const PickleTensor& tensor) {
 Result<void> StateDict::put_place(const StridedView& view, const Place& storage,
                                   CheckpointTensor& tensor) {
   const auto width = static_cast<std::uint64_t>(block_of(tensor.dtype).bytes);
-  const auto count = static_cast<std::uint64_t>(*elements_of(view));  // extent_of() has seen it
+  const auto count = static_cast<std::uint64_t>(*elements_of(view));  // extent_of() has checked it
   tensor.source = source_;
   tensor.offset = storage.offset;
   tensor.size = count * width;
@@ -174,7 +177,7 @@ Result<SharedSource> StateDict::copy_in_order(const StridedView& view, const Pla
   }
   const auto count = static_cast<std::uint64_t>(*elements_of(view));
   const std::uint64_t covered = static_cast<std::uint64_t>(*extent_of(view) - view.offset) * width;
-  // Overlapping views could hold more elements than their storage; rows of a matrix do not.
+  // Overlapping views could have more elements than their storage; rows of a matrix cannot.
   if (count > storage.size / width || count * width > copy_allowance_ || covered > read_allowance_)
     return bad("its copy in row-major order takes more than the file justifies");
   copy_allowance_ -= count * width;
@@ -187,7 +190,7 @@ Result<SharedSource> StateDict::copy_in_order(const StridedView& view, const Pla
   return std::make_shared<const MemorySource>(source_->name(), std::move(copy));
 }
 
-/// Bytes that a storage takes, which its size in the file must equal.
+/// Returns the bytes of a storage, which must equal its size in the file.
 Result<std::uint64_t> bytes_of_storage(const PickleStorage& storage, std::string_view file) {
   const auto size = bytes_of(storage.dtype, storage.elements);
   if (!size)
@@ -198,7 +201,7 @@ Result<std::uint64_t> bytes_of_storage(const PickleStorage& storage, std::string
 
 // --- The zip layout.
 
-/// "NAME/" of the archive's NAME/data.pkl, which there must be once.
+/// Returns "NAME/" of the archive's NAME/data.pkl, which must exist exactly once.
 Result<std::string> prefix_of(const ZipArchive& archive, std::string_view file) {
   constexpr std::string_view kPickle = "/data.pkl";
   std::optional<std::string_view> prefix;
@@ -272,7 +275,7 @@ class LegacyReader {
   Result<CheckpointFile> read();
 
  private:
-  /// The last two pickles, and where the storages begin.
+  /// The last two pickles, and the offset of the storages.
   struct Pickles {
     PickleRef root = 0;
     PickleRef keys = 0;
@@ -289,7 +292,7 @@ class LegacyReader {
 
   const SharedSource& source_;
   std::string_view file_;
-  HeaderBytes header_;  // what the pickle's texts point into
+  HeaderBytes header_;  // the pickle's texts point into it
   PickleReader pickle_;
   std::map<std::string_view, const PickleStorage*> wanted_;
   std::map<std::string_view, Place> found_;

@@ -6,18 +6,18 @@
 
 namespace weft {
 
-/// Reads a state dict as torch.save writes it: a zip archive with NAME/data.pkl and NAME/data/KEY
-/// (PyTorch 1.6 and later), or the older sequence of pickles followed by the storages. Nothing in
-/// the file is run, see model/checkpoint/pickle/pickle.h.
+/// Reads a state dict of torch.save: a zip archive with NAME/data.pkl and NAME/data/KEY (PyTorch
+/// 1.6 and later), or the older sequence of pickles followed by the storages. It executes nothing
+/// in the file, see model/checkpoint/pickle/pickle.h.
 ///
-/// The state dict is the file's value, or what that value has under "state_dict" or "model"; what
-/// it holds beside tensors (versions, step counts) is left out. Pickles and directory are read, and
-/// tensors that are not row-major (a saved transpose), which are put in order in memory, altogether
-/// at most twice the file's size.
+/// The state dict is the file's value, or the value's entry "state_dict" or "model". Entries other
+/// than tensors (versions, step counts) are left out. It reads pickles and directory. Tensors that
+/// are not row-major (a saved transpose) are read too and rearranged in memory, altogether at most
+/// twice the file's size.
 ///
 /// kForbiddenPickle for anything outside the allow-list; kUnsupportedFormat for big-endian files,
-/// TorchScript, tensors with a stride of 0 (expand()); and kBadCheckpoint for everything else that
-/// does not fit. Errors of reading. Thread-safe.
+/// TorchScript, and tensors with a stride of 0 (expand()); kBadCheckpoint for all other errors.
+/// Errors of reading. Thread-safe.
 [[nodiscard]] Result<CheckpointFile> read_pickle_checkpoint(const SharedSource& source);
 
 }  // namespace weft

@@ -12,7 +12,7 @@ struct Row {
   std::string_view name;
 };
 
-// What pickle knows beyond PickleOpcode.
+// Opcodes of pickle that are not in PickleOpcode.
 constexpr std::array kRefused = {
     Row{'0', "POP"},
     Row{'1', "POP_MARK"},

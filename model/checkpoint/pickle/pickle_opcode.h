@@ -6,7 +6,8 @@
 namespace weft {
 
 /// The opcodes of pickle that PyTorch's state dicts need (Python's Lib/pickletools.py describes
-/// them). Every other opcode is refused, with all that could import, call or build something.
+/// them). Every other opcode is refused, including all opcodes that import, call or build
+/// something.
 enum class PickleOpcode : std::uint8_t {
   kMark = '(',
   kStop = '.',
@@ -47,7 +48,7 @@ enum class PickleOpcode : std::uint8_t {
   kFrame = 0x95,
 };
 
-/// "INST", "NEWOBJ", ... of an opcode that is refused, "opcode 0xff" of a byte that is none.
+/// Returns "INST", "NEWOBJ", ... for a refused opcode, "opcode 0xff" for a byte that is no opcode.
 [[nodiscard]] std::string name_of_refused_opcode(std::uint8_t opcode);
 
 }  // namespace weft

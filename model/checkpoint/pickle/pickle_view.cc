@@ -35,7 +35,7 @@ bool is_row_major(const StridedView& view) noexcept {
   std::int64_t expected = 1;
   for (std::size_t i = view.shape.size(); i-- > 0;) {
     if (view.shape[i] != 1 && view.strides[i] != expected) return false;
-    expected *= view.shape[i];  // elements_of() has shown that this does not overflow
+    expected *= view.shape[i];  // elements_of() has checked that this does not overflow
   }
   return true;
 }
@@ -48,7 +48,7 @@ void copy_row_major(const StridedView& view, std::size_t element_bytes,
     std::memcpy(target.data() + to, source.data() + static_cast<std::size_t>(from) * element_bytes,
                 element_bytes);
     for (std::size_t i = index.size(); i-- > 0;) {
-      if (view.shape[i] == 1) continue;  // its stride means nothing and may be any number
+      if (view.shape[i] == 1) continue;  // its stride has no meaning and may be any number
       from += view.strides[i];
       if (++index[i] < view.shape[i]) break;
       from -= view.strides[i] * view.shape[i];  // back to the start of this dimension

@@ -29,14 +29,14 @@ constexpr std::uint64_t kLocalHeaderBytes = 30;
 constexpr std::uint64_t kCentralHeaderBytes = 46;
 constexpr std::uint64_t kMaxCommentBytes = 0xffff;
 
-// A field of this value is to be found in the zip64 record or extra field instead.
+// A field with this value is in the zip64 record or extra field instead.
 constexpr std::uint64_t kIn64 = 0xffffffff;
 constexpr std::uint64_t kCountIn64 = 0xffff;
 
 constexpr unsigned kEncrypted = 1U << 0U | 1U << 6U | 1U << 13U;
 constexpr unsigned kPatch = 1U << 5U;
 
-/// The fields that matter of an entry in the central directory, whose bytes it borrows.
+/// The used fields of an entry in the central directory; borrows its bytes.
 struct CentralHeader {
   std::string_view name;
   std::uint16_t flags = 0;
@@ -52,7 +52,7 @@ struct Directory {
   std::uint64_t offset = 0;
 };
 
-/// An entry and where it lies, its local header included.
+/// An entry and its range of bytes, its local header included.
 struct Placed {
   ZipEntry entry;
   std::uint64_t begin = 0;
@@ -80,7 +80,8 @@ class ZipReader {
 
   const ByteSource& source_;
   std::string_view file_;
-  std::vector<std::byte> tail_;  // where an end record may be, and a locator before it
+  // The bytes that may contain the end record, and the locator before it.
+  std::vector<std::byte> tail_;
 };
 
 Result<void> ZipReader::read_tail() {
@@ -156,7 +157,7 @@ Result<Directory> ZipReader::read_record64(ByteWindow& window) const {
   return directory;
 }
 
-/// Puts the numbers of a zip64 extra field where the header has none of its own.
+/// Reads numbers from a zip64 extra field that the header lacks.
 void read_extra64(std::span<const std::byte> extra, CentralHeader& header) {
   FieldReader fields(extra);
   while (fields.remaining() >= 4) {
@@ -245,7 +246,7 @@ Result<Placed> ZipReader::place(const CentralHeader& header, ByteWindow& window)
       {std::string(header.name), data, header.size}, header.local_header, fields.offset()};
 }
 
-/// The same bytes under two names would let a small file claim to be a large one.
+/// Refuses entries that share bytes: otherwise a small file could claim to be a large one.
 Result<void> check_overlap(std::vector<Placed>& placed, std::string_view file) {
   std::ranges::sort(placed, {}, &Placed::begin);
   const auto clash = std::ranges::adjacent_find(

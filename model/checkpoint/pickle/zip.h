@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// A file in a zip archive and where its bytes lie.
+/// A file in a zip archive and the place of its bytes.
 struct ZipEntry {
   std::string name;
   std::uint64_t offset = 0;
@@ -19,16 +19,16 @@ struct ZipEntry {
 };
 
 /// A zip archive whose entries are stored, not compressed, as PyTorch writes them (PKWARE's
-/// APPNOTE.TXT 6.3, with zip64 and data descriptors). Directory and local headers are read, entries
+/// APPNOTE.TXT 6.3, with zip64 and data descriptors). Directory and local headers are read; entries
 /// are not. Immutable; thread-safe.
 ///
-/// What the central directory says holds; a local header must agree in name and method. Checksums
-/// are not compared: that would read a whole model from disk before it is needed.
+/// The central directory counts; a local header must agree in name and method. Checksums are not
+/// compared, because that would read a whole model from disk before it is needed.
 class ZipArchive {
  public:
-  /// kBadCheckpoint when a field is out of bounds, entries overlap or a name comes twice;
-  /// kUnsupportedFormat for entries that are compressed or encrypted and for archives in several
-  /// parts. Errors of reading.
+  /// kBadCheckpoint if a field is out of bounds, entries overlap, or a name occurs twice.
+  /// kUnsupportedFormat for compressed or encrypted entries, and for archives in several parts.
+  /// Errors of reading.
   [[nodiscard]] static Result<ZipArchive> read(const ByteSource& source);
 
   /// Sorted by name.

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Rows that are made when they are read. A reader should read many whole rows: a part of a row
+/// Rows that are computed when they are read. A reader should read many whole rows: a part of a row
 /// costs as much as the whole row.
 class AssembledSource final : public ByteSource {
  public:

@@ -21,14 +21,15 @@ class RowMaker {
   RowMaker& operator=(const RowMaker&) = delete;
   virtual ~RowMaker() = default;
 
-  /// Writes rows [first, first + count), whole and side by side. Errors of reading the tensors, and
-  /// of values in them.
+  /// Writes rows [first, first + count), whole and contiguous. Errors of reading the tensors and of
+  /// their values.
   [[nodiscard]] virtual Result<void> make(std::int64_t first, std::int64_t count,
                                           std::span<std::byte> out) const = 0;
 };
 
-/// A weight of type `dtype` and shape [..., inputs] whose bytes are made when they are read. It is
-/// called `name`; messages name `file`. kBadCheckpoint where the shape has too many numbers.
+/// Returns a weight of type `dtype` and shape [..., inputs], whose bytes are computed when they are
+/// read. Its name is `name`; messages name `file`. kBadCheckpoint if the shape has too many
+/// numbers.
 [[nodiscard]] Result<CheckpointTensor> assembled(std::string name, const std::string& file,
                                                  DType dtype, std::vector<std::int64_t> shape,
                                                  std::unique_ptr<const RowMaker> maker);

@@ -18,12 +18,12 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kFourBitLength = 64;  // of kNF4_64 and kFP4_64
+constexpr std::int64_t kFourBitLength = 64;  // block length of kNF4_64 and kFP4_64
 constexpr std::size_t kMaxStateDepth = 8;
 
-/// The scales of blocks of a weight's numbers, counted from its first: in f32, or quantized
-/// themselves in blocks of `nested_block`, as a table's number times the block's scale, plus an
-/// offset.
+/// The scales of a weight's blocks of numbers, counted from its first number. They are in f32, or
+/// quantized themselves in blocks of `nested_block`: a table's number times the block's scale, plus
+/// an offset.
 struct Absmax {
   CheckpointTensor scales = {};
   std::int64_t block = 64;
@@ -96,7 +96,7 @@ class FourBitRows final : public RowMaker {
   }
 
  private:
-  /// Of two neighbours in a byte the first stands in the high half.
+  /// In a byte the first of two neighbours is in the high half.
   static std::byte code_of(const std::byte* from, std::size_t input) {
     return from[input / 2] >> (input % 2 == 0 ? 4 : 0) & std::byte{15};
   }
@@ -111,7 +111,7 @@ bool is_side(std::int64_t side) {
   return side > 0 && side < kMost;
 }
 
-/// `quant_state.bitsandbytes__TYPE`: JSON as bytes.
+/// Reads `quant_state.bitsandbytes__TYPE`: JSON as bytes.
 Result<json::object> read_state(const CheckpointTensor& tensor) {
   if (tensor.dtype != DType::kU8 || tensor.shape.size() != 1)
     return bad_raw(tensor, "is no text of bytes");
@@ -169,7 +169,7 @@ struct FourBitType {
 constexpr std::array kFourBitTypes = {FourBitType{"nf4", DType::kNF4_64, &kNf4Values},
                                       FourBitType{"fp4", DType::kFP4_64, &kFp4Values}};
 
-/// The scales of `numbers` codes, and how they are stored.
+/// Takes the scales of `numbers` codes, in any of the ways to store them.
 Result<Absmax> take_absmax(const std::string& name, const CheckpointTensor& codes,
                            const QuantizationConfig& state, std::int64_t numbers,
                            QuantizedModel& model) {
@@ -221,7 +221,7 @@ Result<void> take_four_bit(const std::string& name, const FourBitType& type,
                              std::make_unique<FourBitRows>(**codes, std::move(*absmax), inputs)));
 }
 
-/// A weight is its int8 times SCB / 127.
+/// Takes int8 weights: a weight is its int8 times SCB / 127.
 Result<void> take_int8(const std::string& module, QuantizedModel& model) {
   const CheckpointTensor& scales = *model.raw.take(module + ".SCB");
   const auto codes = model.raw.require(module + ".weight", scales);
@@ -230,7 +230,7 @@ Result<void> take_int8(const std::string& module, QuantizedModel& model) {
   if (format != nullptr) {
     const auto bytes = read_all(*format);
     if (!bytes) return bytes.error();
-    // 0 is by rows; the others are for GPUs' matrix units.
+    // 0 means rows; other values are layouts for GPUs' matrix units.
     if (std::ranges::any_of(*bytes, [](std::byte byte) { return byte != std::byte{}; }))
       return unsupported_raw(*format, "is not 0, which is by rows");
   }

@@ -26,8 +26,7 @@ Result<void> check_weights(const QuantizationConfig& weights) {
   return is_known ? Result<void>() : weights.unsupported("num_bits", "which is not read");
 }
 
-/// Looks through `config_groups`; returns the outputs and inputs of FP8's blocks, if they have
-/// some.
+/// Reads `config_groups`; returns the outputs and inputs of FP8's blocks, if there are any.
 Result<std::vector<std::int64_t>> read_groups(const QuantizationConfig& config) {
   std::vector<std::int64_t> block;
   const auto* groups = config.find("config_groups");
@@ -58,7 +57,7 @@ Result<std::vector<std::int64_t>> read_groups(const QuantizationConfig& config) 
   return block;
 }
 
-/// The two numbers of `weight_shape`.
+/// Returns the two numbers of `weight_shape`.
 Result<std::vector<std::int64_t>> read_shape(const CheckpointTensor& tensor) {
   if (const auto checked = check_raw(tensor, DType::kI64, {2}); !checked) return checked.error();
   const auto bytes = read_all(tensor);
@@ -68,7 +67,7 @@ Result<std::vector<std::int64_t>> read_shape(const CheckpointTensor& tensor) {
   return shape;
 }
 
-/// One scale for the tensor, or [outputs, groups].
+/// Returns the scales: one for the tensor, or [outputs, groups].
 Result<ScalePlane> scales_of(const CheckpointTensor& scales, std::int64_t outputs,
                              std::int64_t inputs) {
   if (!is_float(scales.dtype) || is_encoded(scales.dtype))
@@ -89,7 +88,7 @@ Result<void> take_zeros(const std::string& module, int bits, IntegerWeight& weig
   const std::int64_t groups = weight.scales.columns();
   const bool is_plain = zeros->dtype == DType::kI8;
   CodePacking packing{.bits = bits, .along_outputs = true, .words_are_lines = true};
-  // Bytes hold what may be negative, and 128 is added as they are read: less of fewer bits.
+  // CodePlane adds 128 to int8; zero_offset corrects this for codes with fewer bits.
   if (is_plain) packing = {.bits = 8, .is_signed = true};
   const CodePlane plane(*zeros, packing, weight.outputs, groups);
   const DType dtype = is_plain ? DType::kI8 : DType::kI32;

@@ -17,7 +17,7 @@ struct Fp8Weight {
   ScalePlane scales = {};
   std::int64_t inputs = 0;
   std::int64_t inputs_each = 0;  ///< inputs that share a scale
-  std::int64_t length = 0;       ///< of a block
+  std::int64_t length = 0;       ///< length of a block
 };
 
 class Fp8Rows final : public RowMaker {
@@ -54,7 +54,7 @@ constexpr std::int64_t divide_up(std::int64_t count, std::int64_t each) {
   return (count + each - 1) / each;
 }
 
-/// The FP8 encoding whose scales are for blocks of `length`; null where there is none.
+/// Returns the FP8 encoding with scales for blocks of `length`; null if there is none.
 const Encoding* encoding_with(std::int64_t length) {
   const auto* found = std::ranges::find_if(kEncodings, [&](const Encoding& encoding) {
     return encoding.codes == CodeType::kFloat && encoding.group == length;

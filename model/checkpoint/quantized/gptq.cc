@@ -11,15 +11,15 @@ namespace {
 
 /// The settings of a scheme of packed words, for all weights.
 struct Words {
-  std::int64_t bits = 0;        ///< 0: told by the tensors
-  std::int64_t group_size = 0;  ///< 0: told by the tensors; -1: all inputs
+  std::int64_t bits = 0;        ///< 0: the tensors determine it
+  std::int64_t group_size = 0;  ///< 0: the tensors determine it; -1: all inputs
   bool needs_order = false;     ///< every weight has `g_idx`
   int zero_offset = 0;
   CodePacking codes, zeros;
 };
 
-/// How many bits codes have, by `scales` [groups, outputs] and `qzeros` [groups, outputs * bits /
-/// 32].
+/// Returns the bits of the codes, from `scales` [groups, outputs] and `qzeros` [groups, outputs *
+/// bits / 32].
 Result<int> bits_of(const CheckpointTensor& scales, const CheckpointTensor& zeros,
                     std::int64_t stated) {
   if (scales.shape.size() != 2 || !is_filled(scales))
@@ -108,7 +108,7 @@ Words awq_words() {
 }  // namespace
 
 Result<void> read_gptq(const QuantizationConfig& config, QuantizedModel& model) {
-  // GPTQModel's own file has the shorter name.
+  // GPTQModel's own file uses the shorter name.
   const bool is_long = config.find("checkpoint_format") != nullptr;
   const std::string_view format_key = is_long ? "checkpoint_format" : "format";
   const auto format = config.text(format_key);
@@ -127,7 +127,7 @@ Result<void> read_gptq(const QuantizationConfig& config, QuantizedModel& model) 
   if (!is_known) return config.unsupported("bits", "which is not read");
   Words words = gptq_words(format->value_or("gptq") == "gptq");
   words.needs_order = *order;
-  // Modules may have bits and groups of their own then.
+  // With `dynamic`, modules may have their own bits and groups.
   if (config.find("dynamic") == nullptr) {
     words.bits = bits->value_or(0);
     words.group_size = group->value_or(0);
@@ -138,7 +138,7 @@ Result<void> read_gptq(const QuantizationConfig& config, QuantizedModel& model) 
 Result<void> read_awq(const QuantizationConfig& config, QuantizedModel& model) {
   if (auto known = config.expect("version", {"gemm", "exllama", "ipex"}); !known) return known;
   if (auto known = config.expect("backend", {"autoawq"}); !known) return known;
-  // The names of AutoAWQ's own file.
+  // AutoAWQ's own file uses other names.
   const std::string bits_key = config.find("w_bit") != nullptr ? "w_bit" : "bits";
   const auto bits = config.integer(bits_key);
   if (!bits) return bits.error();

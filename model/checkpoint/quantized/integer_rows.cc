@@ -15,13 +15,13 @@
 namespace weft {
 namespace {
 
-/// How symmetric groups of 32 lie in GGUF's encodings, which have no zero: a scale in f16, then
-/// codes as they are or, of 8 bits, as int8.
+/// GGUF's encodings for symmetric groups of 32, which have no zero: a scale in f16, then codes as
+/// they are, or codes of 8 bits as int8.
 constexpr IntegerCodes kQ4 = {DType::kQ4_0, 4, 32};
 constexpr IntegerCodes kQ8 = {DType::kQ8_0, 8, 32};
 
-/// For a weight whose outputs take a few bytes of each of a file's lines: so many bytes that a disk
-/// reads them nearly in sequence.
+/// Bytes to read at once for a weight whose outputs are a few bytes of each line of a file: a disk
+/// then reads nearly sequentially.
 constexpr std::int64_t kWidePiece = std::int64_t{16} << 20U;
 
 const IntegerCodes* find_codes(int bits, std::int64_t group, bool symmetric, DType scales) {
@@ -34,7 +34,7 @@ const IntegerCodes* find_codes(int bits, std::int64_t group, bool symmetric, DTy
   return found == kIntegerCodes.end() ? nullptr : found;
 }
 
-/// 32 codes as integer_codes.h says.
+/// Packs 32 codes as in integer_codes.h.
 void pack_run(int bits, const std::uint8_t* codes, std::byte* to) {
   std::array<std::uint8_t, 32> bytes{};
   if (bits == 8) std::memcpy(bytes.data(), codes, bytes.size());
@@ -59,9 +59,9 @@ struct IntegerTile {
   static constexpr std::int64_t kOutputs = 16;  ///< words of 32 bits in a cache line
 
   std::vector<std::uint8_t> codes;    ///< [outputs, inputs], in the order of the file
-  std::vector<std::uint8_t> ordered;  ///< one output's, where the weight has another order
+  std::vector<std::uint8_t> ordered;  ///< one output's codes, if the weight has another order
   std::vector<std::uint8_t> zeros;    ///< [outputs, groups]
-  std::vector<float> scales;          ///< one output's
+  std::vector<float> scales;          ///< one output's scales
 };
 
 class IntegerRows final : public RowMaker {
@@ -175,7 +175,7 @@ class IntegerRows final : public RowMaker {
 
   IntegerWeight weight_;
   IntegerCodes to_;
-  bool has_zeros_;  ///< whether blocks have them
+  bool has_zeros_;  ///< whether blocks have zeros
   std::int64_t row_bytes_;
 };
 

@@ -10,11 +10,11 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t kMxCodeBytes = 16;  // of a block of 32
+constexpr std::int64_t kMxCodeBytes = 16;  // bytes of the codes of a block of 32
 constexpr std::int64_t kMxLength = 32;
 
-/// Of two neighbours in a byte the first stands in the low half; in a block of kMXFP4 a byte has
-/// inputs i and i + 16.
+/// Reorders codes. In the source a byte has two neighbours, the first in the low half; in a block
+/// of kMXFP4 a byte has inputs i and i + 16.
 void reorder_halves(const std::byte* from, std::byte* to) {
   const auto code = [&](std::size_t input) {
     return from[input / 2] >> (input % 2 * 4) & std::byte{15};

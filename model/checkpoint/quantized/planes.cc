@@ -14,9 +14,9 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kWordBytes = 4;
-constexpr std::int64_t kUnit = 32;  // integers whose words are whole, whatever their bits
+constexpr std::int64_t kUnit = 32;  // integers that fill whole words with any number of bits
 
-// Where an output stands among the eight of AWQ's word.
+// The place of each output among the eight of AWQ's word.
 constexpr std::array<std::int64_t, 8> kAwqPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
 std::uint32_t word_at(const std::byte* from) {
@@ -25,7 +25,7 @@ std::uint32_t word_at(const std::byte* from) {
   return word;
 }
 
-/// 32 integers of as many words as they have bits.
+/// Unpacks 32 integers from as many words as they have bits.
 template <unsigned kBits>
 void spread(const std::uint32_t* words, std::uint8_t* out) {
   for (unsigned i = 0; i < static_cast<unsigned>(kUnit); ++i) {
@@ -85,7 +85,7 @@ Result<Band> CodePlane::read(std::int64_t first, std::int64_t count) const {
     return read_band(tensor_, width, {first, end, 0, width});
   if (!packing_.along_outputs)
     return read_band(tensor_, width, {0, lines[0], first * kWordBytes, end * kWordBytes});
-  // Whole words that the outputs stand in; in AWQ's order eight are one word.
+  // The whole words that contain the outputs; in AWQ's order eight outputs are one word.
   const std::int64_t from = first / 32 * packing_.bits;
   const std::int64_t to = std::min(words(outputs_), (end + 31) / 32 * packing_.bits);
   if (packing_.words_are_lines) return read_band(tensor_, width, {from, to, 0, width});
@@ -140,7 +140,7 @@ void CodePlane::unpack_across(const Band& band, std::int64_t first, std::int64_t
   const bool in_lines = packing_.words_are_lines;
   const std::int64_t column_step = in_lines ? kWordBytes : band.stride;
   const std::int64_t word_step = in_lines ? band.stride : kWordBytes;
-  // Of both one is 0: lines are whole, or all of them are there.
+  // One of both is 0: either lines are whole, or all lines are there.
   const std::int64_t skipped = band.first_line * word_step + band.first_byte;
   const auto bits = static_cast<unsigned>(packing_.bits);
   for (std::int64_t column = 0; column < columns_; ++column) {

@@ -10,16 +10,16 @@
 
 namespace weft {
 
-/// Lines of a tensor, side by side: what was read of a plane for some outputs.
+/// Contiguous lines that were read of a tensor, for some outputs.
 struct Band {
   std::vector<std::byte> bytes;
   std::int64_t first_line = 0;
   std::int64_t stride = 0;      ///< bytes from one line to the next
-  std::int64_t first_byte = 0;  ///< of a line
+  std::int64_t first_byte = 0;  ///< first byte within a line
 };
 
 /// Reads bytes [first_byte, end_byte) of lines [first, end) of a tensor whose lines have `width`
-/// bytes: at once where these are whole lines, else line by line.
+/// bytes: at once if these are whole lines, else line by line.
 struct Rectangle {
   std::int64_t first = 0;
   std::int64_t end = 0;
@@ -29,13 +29,13 @@ struct Rectangle {
 [[nodiscard]] Result<Band> read_band(const CheckpointTensor& tensor, std::int64_t width,
                                      const Rectangle& rectangle);
 
-/// How small integers [outputs, columns] lie packed in 32-bit words, the first in the lowest bits.
+/// How small integers [outputs, columns] are packed in 32-bit words, the first in the lowest bits.
 struct CodePacking {
   int bits = 4;
   bool along_outputs = false;  ///< the integers of a word are of neighbouring outputs, not columns
-  bool words_are_lines = false;  ///< words that follow one another stand in lines, not side by side
-  bool awq = false;              ///< eight to a word, in AWQ's order; along outputs
-  bool is_signed = false;        ///< bytes of int8, of which 128 is added
+  bool words_are_lines = false;  ///< consecutive words are in consecutive lines, not in one line
+  bool awq = false;              ///< eight integers in a word, in AWQ's order; along outputs
+  bool is_signed = false;        ///< int8 bytes, to which 128 is added
 };
 
 /// Small integers of a checkpoint's tensor: codes by input, or zeros by group.
@@ -50,7 +50,7 @@ class CodePlane {
   [[nodiscard]] std::vector<std::int64_t> shape() const;
   [[nodiscard]] const CheckpointTensor& tensor() const noexcept { return tensor_; }
 
-  /// Whether a line has all outputs, so that some of them are a part of each line.
+  /// Whether a line has all outputs, so that some outputs are a part of each line.
   [[nodiscard]] bool has_lines_of_outputs() const noexcept {
     return packing_.words_are_lines != packing_.along_outputs;
   }
@@ -58,7 +58,7 @@ class CodePlane {
   /// Reads the bytes of the tensor that outputs [first, first + count) need.
   [[nodiscard]] Result<Band> read(std::int64_t first, std::int64_t count) const;
   /// Unpacks the integers of `count` outputs from `first` on, [count, columns]. Several outputs at
-  /// a time are fastest where the words of neighbours stand side by side.
+  /// a time are fastest if the words of neighbours are contiguous.
   void unpack(const Band& band, std::int64_t first, std::int64_t count,
               std::span<std::uint8_t> out) const;
 
@@ -79,13 +79,14 @@ class CodePlane {
   std::int64_t columns_ = 0;
 };
 
-/// Scales of a checkpoint's tensor, in f16, bf16 or f32. A scale is for some outputs and a column.
+/// Scales from a checkpoint's tensor, in f16, bf16 or f32. A scale is for one or more outputs and
+/// one column.
 class ScalePlane {
  public:
   struct Layout {
     std::int64_t outputs = 1;       ///< scales along the outputs
-    std::int64_t columns = 1;       ///< and along the columns
-    std::int64_t outputs_each = 1;  ///< outputs that share one
+    std::int64_t columns = 1;       ///< scales along the columns
+    std::int64_t outputs_each = 1;  ///< outputs that share a scale
     bool transposed = false;        ///< [columns, outputs]
   };
 
@@ -96,7 +97,7 @@ class ScalePlane {
   [[nodiscard]] std::int64_t columns() const noexcept { return layout_.columns; }
 
   [[nodiscard]] Result<Band> read(std::int64_t first, std::int64_t count) const;
-  /// One output's scales. kBadCheckpoint where one is infinite or not a number.
+  /// Returns one output's scales. kBadCheckpoint if one is infinite or not a number.
   [[nodiscard]] Result<void> widen(const Band& band, std::int64_t output,
                                    std::span<float> out) const;
 

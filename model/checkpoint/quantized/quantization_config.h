@@ -14,15 +14,15 @@
 
 namespace weft {
 
-/// A model's settings of how its weights are quantized: a JSON object and its place, for messages.
-/// Borrows the object. A key that is null counts as absent.
+/// A model's settings of quantization: a JSON object and its place, for messages. Borrows the
+/// object. A null key counts as absent.
 class QuantizationConfig {
  public:
-  /// `where` is "FILE: KEY", what messages put before a key's name.
+  /// `where` is "FILE: KEY", which messages put before a key's name.
   QuantizationConfig(const boost::json::object& values, std::string where)
       : values_(values), where_(std::move(where)) {}
 
-  /// kBadConfig where the key has a value of another type.
+  /// kBadConfig if the key has a value of another type.
   [[nodiscard]] Result<std::optional<std::string>> text(std::string_view key) const;
   [[nodiscard]] Result<std::optional<std::int64_t>> integer(std::string_view key) const;
   [[nodiscard]] Result<bool> flag(std::string_view key, bool otherwise) const;
@@ -31,11 +31,11 @@ class QuantizationConfig {
 
   [[nodiscard]] const boost::json::value* find(std::string_view key) const noexcept;
 
-  /// kUnsupportedFormat where the key exists and its value, in lower case, is none of `known`.
+  /// kUnsupportedFormat if the key exists and its value, in lower case, is not in `known`.
   [[nodiscard]] Result<void> expect(std::string_view key,
                                     std::initializer_list<std::string_view> known) const;
 
-  /// "WHERE.KEY is VALUE, WHAT" as kUnsupportedFormat.
+  /// Returns "WHERE.KEY is VALUE, WHAT" as kUnsupportedFormat.
   [[nodiscard]] Error unsupported(std::string_view key, std::string_view what) const;
   [[nodiscard]] Error bad(std::string_view key, std::string_view what) const;
 

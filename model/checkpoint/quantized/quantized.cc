@@ -30,7 +30,8 @@ constexpr std::array kMethods = {
     Method{"bitsandbytes", read_bitsandbytes},
 };
 
-/// Where a configuration says how weights are quantized; of a model that also sees, one level down.
+/// Finds the part of a configuration about quantization; a model that also reads images has it one
+/// level down.
 const boost::json::value* find_quantization(const boost::json::object& config, std::string& key) {
   for (const std::string_view name : {"quantization_config", "compression_config"}) {
     key = name;
@@ -45,7 +46,7 @@ const boost::json::value* find_quantization(const boost::json::object& config, s
   return nullptr;
 }
 
-/// bitsandbytes' older files name no method.
+/// Returns the method's name. Older files of bitsandbytes do not state it.
 Result<std::string> method_name(const QuantizationConfig& config) {
   const auto method = config.text("quant_method");
   if (!method) return method.error();

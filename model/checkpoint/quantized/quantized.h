@@ -9,12 +9,11 @@
 
 namespace weft {
 
-/// Replaces the tensors that make up a quantized checkpoint's weights by the weights themselves:
-/// each is `MODULE.weight` [outputs, inputs] in an encoding, and its blocks are put together when
-/// they are read. `config` is the model's, of `file`: without `quantization_config` (or
-/// `compression_config`) the tensors are returned as they are. Errors: kUnsupportedFormat for a
-/// `quant_method`, or a setting of one, that is not read; kBadConfig; kBadCheckpoint where tensors
-/// do not fit.
+/// Replaces the tensors of a quantized checkpoint by its weights. Each weight is `MODULE.weight`
+/// [outputs, inputs] in an encoding, and its blocks are assembled when they are read. `config` is
+/// the model's, from `file`. Without `quantization_config` (or `compression_config`) it returns the
+/// tensors unchanged. kUnsupportedFormat for a `quant_method`, or a setting of one, that Weft does
+/// not read; kBadConfig; kBadCheckpoint if tensors do not fit.
 [[nodiscard]] Result<std::vector<CheckpointTensor>> assemble_quantized(
     std::vector<CheckpointTensor> tensors, const boost::json::object& config,
     const std::string& file);

@@ -12,24 +12,24 @@
 
 namespace weft {
 
-/// The tensors of a checkpoint's files. Schemes take the tensors that make up a weight; tensors
-/// that no scheme takes stay as they are. Owner only.
+/// The tensors of a checkpoint's files. Schemes take the tensors of each weight; tensors that no
+/// scheme takes stay as they are. Owner only.
 class RawTensors {
  public:
   explicit RawTensors(std::vector<CheckpointTensor> tensors);
 
-  /// The names that end with `suffix`, without it, in alphabetical order.
+  /// Returns the names that end with `suffix`, without the suffix, in alphabetical order.
   [[nodiscard]] std::vector<std::string> modules(std::string_view suffix) const;
 
-  /// Returns null where there is no such tensor.
+  /// Returns null if there is no such tensor.
   [[nodiscard]] const CheckpointTensor* find(const std::string& name) const;
-  /// Does the same, and counts the tensor as taken.
+  /// As find(), and counts the tensor as taken.
   const CheckpointTensor* take(const std::string& name);
-  /// kBadCheckpoint where there is no such tensor: the detail says which tensor needs it.
+  /// kBadCheckpoint if there is no such tensor: the detail says which tensor needs it.
   [[nodiscard]] Result<const CheckpointTensor*> require(const std::string& name,
                                                         const CheckpointTensor& needed_by);
 
-  /// The tensors that were not taken.
+  /// Returns the tensors that were not taken.
   [[nodiscard]] std::vector<CheckpointTensor> rest() const;
 
  private:
@@ -37,18 +37,18 @@ class RawTensors {
   std::set<const CheckpointTensor*> taken_;
 };
 
-/// "FILE: tensor 'NAME' WHAT" as kBadCheckpoint or kUnsupportedFormat.
+/// Returns "FILE: tensor 'NAME' WHAT" as kBadCheckpoint or kUnsupportedFormat.
 [[nodiscard]] Error bad_raw(const CheckpointTensor& tensor, std::string_view what);
 [[nodiscard]] Error unsupported_raw(const CheckpointTensor& tensor, std::string_view what);
 
-/// Checks a tensor's type and shape; kBadCheckpoint with the found and the wanted ones.
+/// Checks a tensor's type and shape; kBadCheckpoint with the found and the expected ones.
 [[nodiscard]] Result<void> check_raw(const CheckpointTensor& tensor, DType dtype,
                                      const std::vector<std::int64_t>& shape);
 
-/// Whether every extent is at least 1: then none is larger than the file can justify.
+/// Whether every extent is at least 1: then the file's size bounds each extent.
 [[nodiscard]] bool is_filled(const CheckpointTensor& tensor) noexcept;
 
-/// All bytes of a tensor that is looked at when its file is opened.
+/// Returns all bytes of a tensor that is examined when its file is opened.
 [[nodiscard]] Result<std::vector<std::byte>> read_all(const CheckpointTensor& tensor);
 
 }  // namespace weft
