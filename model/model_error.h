@@ -4,11 +4,11 @@
 
 namespace weft {
 
-/// What can go wrong between the files of a model and a program that runs.
+/// Errors between the files of a model and a program that runs.
 enum class ModelErrc {
   /// A checkpoint file is not what its format says; the detail names file, tensor or field, offset.
   kBadCheckpoint = 1,
-  /// A file is of a format, version or type that is not read here.
+  /// Weft does not read this format, version or type of file.
   kUnsupportedFormat,
   /// A pickle asks for something outside the allow-list.
   kForbiddenPickle,
@@ -29,7 +29,7 @@ enum class ModelErrc {
   kBadAdapter,
 };
 
-/// The category of these errors, and how one becomes a boost::system::error_code.
+/// The category of these errors, and the conversion to boost::system::error_code.
 [[nodiscard]] const TableCategory& model_category() noexcept;
 [[nodiscard]] boost::system::error_code make_error_code(ModelErrc code) noexcept;
 

@@ -30,7 +30,7 @@ Result<void> compile_opened(const std::filesystem::path& model, OpenedModel& ope
   return {};
 }
 
-/// Opens the checkpoint of MODEL; an adapter is told from a model that is broken.
+/// Opens the checkpoint of MODEL. Distinguishes an adapter from a broken model.
 Result<Checkpoint> open_base(const std::filesystem::path& model) {
   auto checkpoint = open_checkpoint(model);
   const bool adapter =
@@ -41,7 +41,7 @@ Result<Checkpoint> open_base(const std::filesystem::path& model) {
                      "--adapter; weft inspect shows what it changes");
 }
 
-/// Merges an adapter into the checkpoint, whose shapes stay, and compiles it again.
+/// Merges an adapter into the checkpoint, whose shapes stay the same, and compiles it again.
 Result<void> merge_opened(const std::filesystem::path& model, const std::filesystem::path& adapter,
                           bool encoded_later, OpenedModel& opened) {
   const auto file = read_adapter(adapter);
@@ -75,7 +75,7 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
       return merged.error();
   }
   if (weights.empty()) return opened;
-  // Which matrices are encoded depends on what the model does with them, so it is compiled twice.
+  // The model's use of matrices decides which are encoded, so it is compiled twice.
   auto encoded = quantized_checkpoint(*opened.checkpoint, *opened.program, *opened.family, weights);
   if (!encoded) return error_in(model.string(), encoded.error());
   opened.checkpoint = std::make_shared<Checkpoint>(*std::move(encoded));
@@ -113,7 +113,7 @@ Result<Tokenizer> load_tokenizer(const std::filesystem::path& model) {
   if (!checkpoint) return checkpoint.error();
   const Vocabulary* vocabulary = checkpoint->vocabulary();
   if (vocabulary == nullptr && has_no_tokenizer(model)) return Tokenizer::none();
-  // The loader says best what is missing in a folder without tokenizer.json.
+  // Tokenizer::load() reports best what is missing in a folder without tokenizer.json.
   if (vocabulary == nullptr) return Tokenizer::load(model);
   return Tokenizer::from_vocabulary(*vocabulary, model.string());
 }

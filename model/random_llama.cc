@@ -27,8 +27,8 @@ struct NamedShape {
 
 using Family = LlamaShape::Family;
 
-// The shapes of llama2.c's stories110M and of the models of these names; those of Llama 3 and
-// Qwen3-30B-A3B without their long contexts.
+// The shapes of llama2.c's stories110M and of the models with these names. Llama 3 and
+// Qwen3-30B-A3B have shorter contexts here.
 constexpr std::array<NamedShape, 11> kShapes = {{
     {"llama-110m", {12, 768, 2048, 12, 12, 32000, 1024}},
     {"tinyllama-1.1b", kTinyLlama},
@@ -51,7 +51,7 @@ std::int64_t head_size_of(const LlamaShape& shape) {
   return shape.head_size > 0 ? shape.head_size : shape.hidden / shape.heads;
 }
 
-/// Draws a model's tensors.
+/// Makes a model's random tensors.
 class Weights {
  public:
   Weights(const LlamaShape& shape, std::uint32_t seed) : shape_(shape), random_(seed) {
@@ -59,7 +59,7 @@ class Weights {
         std::max({shape.vocabulary, shape.ffn, shape.hidden,
                   (shape.heads + 2 * shape.kv_heads) * head_size_of(shape)}) *
         shape.hidden;
-    // A variance of 1 / hidden keeps the size of what passes through.
+    // A variance of 1 / hidden keeps the magnitude of the hidden states.
     matrices_ = is_encoded(shape.weights)
                     ? blocks(largest / block_of(shape.weights).elements + kPlaces)
                     : numbers(shape.weights, largest + kPlaces,
@@ -153,7 +153,7 @@ class Weights {
     all_.push_back(tensor(name + ".bias", {size}, DType::kBF16, norms_));
   }
 
-  /// Evenly spread over middle - range .. middle + range.
+  /// Returns numbers evenly spread over middle - range .. middle + range.
   SharedSource numbers(DType dtype, std::int64_t count, double range, double middle) {
     const auto size = static_cast<std::size_t>(block_of(dtype).bytes);
     std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size);

@@ -13,28 +13,29 @@
 
 namespace weft {
 
-/// The sizes of a model of Llama's family, or of another that is named.
+/// The sizes of a model of Llama's family, or of another family below.
 struct LlamaShape {
-  /// The family whose tensor names it has. Mixtral and Qwen3-MoE have experts in place of the MLP,
-  /// the latter norms on queries and keys too; Falcon has attention and an MLP without a gate side
-  /// by side, and its embeddings as its head.
+  /// The family whose tensor names it has. Mixtral and Qwen3-MoE have experts instead of the MLP,
+  /// and Qwen3-MoE also has norms on queries and keys. Falcon has attention in parallel with an MLP
+  /// without a gate, and uses its embeddings as its head.
   enum class Family : std::uint8_t { kLlama, kMixtral, kQwen3Moe, kFalcon };
 
   std::int64_t layers = 2;
   std::int64_t hidden = 64;
-  std::int64_t ffn = 96;  ///< of an expert where there are some
+  std::int64_t ffn = 96;  ///< an expert's if there are experts
   std::int64_t heads = 4;
   std::int64_t kv_heads = 2;
   std::int64_t vocabulary = 80;
   std::int64_t context = 256;
-  DType weights = DType::kBF16;  ///< of matrices: bf16, f32, or an encoding that divides them
+  /// Type of matrices: bf16, f32, or an encoding whose blocks divide their rows.
+  DType weights = DType::kBF16;
   Family family = Family::kLlama;
   std::int64_t head_size = 0;  ///< 0 = hidden / heads
-  std::int64_t experts = 0;    ///< of every layer, in the families that have some
-  std::int64_t chosen = 0;     ///< of them for a token
+  std::int64_t experts = 0;    ///< experts of every layer, in the families with experts
+  std::int64_t chosen = 0;     ///< experts that a token chooses
 };
 
-/// TinyLlama-1.1B's.
+/// The shape of TinyLlama-1.1B.
 inline constexpr LlamaShape kTinyLlama{.layers = 22,
                                        .hidden = 2048,
                                        .ffn = 5632,
@@ -42,7 +43,7 @@ inline constexpr LlamaShape kTinyLlama{.layers = 22,
                                        .kv_heads = 4,
                                        .vocabulary = 32000,
                                        .context = 2048};
-/// Llama-2-7B's.
+/// The shape of Llama-2-7B.
 inline constexpr LlamaShape kLlama7B{.layers = 32,
                                      .hidden = 4096,
                                      .ffn = 11008,
@@ -51,22 +52,22 @@ inline constexpr LlamaShape kLlama7B{.layers = 32,
                                      .vocabulary = 32000,
                                      .context = 4096};
 
-/// A named shape, such as "llama-2-7b"; none when no shape has the name.
+/// Returns a named shape, such as "llama-2-7b"; none if no shape has the name.
 [[nodiscard]] std::optional<LlamaShape> find_llama_shape(std::string_view name);
-/// "llama-110m, tinyllama-1.1b, ...", from the smallest.
+/// Returns "llama-110m, tinyllama-1.1b, ...", from the smallest.
 [[nodiscard]] std::string llama_shape_names();
 
-/// A llama with random weights, of any size, and its program: for measuring steps, whose time does
-/// not depend on the weights' values, as long as these are no zeros. Its matrices are windows of
-/// one run of random numbers, each at an offset of its own: the checkpoint of a model is hardly
-/// larger than its largest tensor. Immutable.
+/// A llama with random weights, of any size, and its program. It is for measuring steps, whose time
+/// does not depend on the weights' values unless these are zeros. Its matrices are windows of one
+/// run of random numbers, each at its own offset, so the checkpoint is hardly larger than its
+/// largest tensor. Immutable.
 class RandomLlama {
  public:
   RandomLlama(const LlamaShape& shape, std::uint32_t seed);
 
   [[nodiscard]] const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   [[nodiscard]] const std::shared_ptr<const Program>& program() const { return program_; }
-  /// As open_model() gives one.
+  /// Returns the model in the form of open_model().
   [[nodiscard]] OpenedModel opened() const {
     return {checkpoint_, program_, "random", architecture_};
   }

@@ -45,8 +45,8 @@ const LayerBlock* first_layer(const StackBlock& stack,
   return found == stack.layers.end() ? nullptr : &*found;
 }
 
-/// Angles of the layers without a window under "rotary", those of the others under "window_rotary"
-/// where they are not the same.
+/// Adds the angles of layers without a window as "rotary", and the angles of the others as
+/// "window_rotary" if they differ.
 void add_rotary(const StackBlock& stack, json::object& model) {
   const LayerBlock* open =
       first_layer(stack, [](const auto& layer) { return turns(layer) && !has_window(layer); });

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// The parts of a model, for each layer of its decoder (or only stack), under the names that the
-/// expressions of [gguf.metadata] use below `model`. docs/model-specs.md lists the fields.
+/// Returns the parts of a model for each layer of its decoder (or only stack), under the names that
+/// the expressions of [gguf.metadata] use below `model`. docs/model-specs.md lists the fields.
 [[nodiscard]] std::vector<boost::json::object> gguf_blocks(const Architecture& model);
 
 }  // namespace weft

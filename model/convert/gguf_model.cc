@@ -28,10 +28,10 @@ namespace {
 
 namespace json = boost::json;
 
-// The divisor that GGUF files give the frequency of a pair that does not turn.
+// The divisor in GGUF files for the frequency of a pair that is not rotated.
 constexpr float kNeverTurns = 1e30F;
 
-/// A vector that no tensor of the model holds.
+/// A vector that is in no tensor of the model.
 struct MadeVector {
   std::string name;
   std::vector<float> values;
@@ -67,7 +67,7 @@ void add_factors(const json::object& scaling, const char* key, const char* name,
   }
 }
 
-/// The scale of each layer's output, which specs read as a number.
+/// Adds the scale of each layer's output, which specs state as a number.
 void add_layer_scales(const Architecture& model, std::vector<MadeVector>& made) {
   const auto& layers = model.decoder.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -77,8 +77,8 @@ void add_layer_scales(const Architecture& model, std::vector<MadeVector>& made) 
   }
 }
 
-/// Scaling that is a list of numbers in GGUF: Llama 3's divisors, LongRoPE's two sets; which pairs
-/// turn at all.
+/// Returns the scaling that is a list of numbers in GGUF: Llama 3's divisors, LongRoPE's two sets,
+/// and which pairs are rotated.
 std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& program) {
   std::vector<MadeVector> made;
   for (const RotaryBlock& rotary : model.decoder.rotary) {
@@ -106,7 +106,7 @@ std::vector<MadeVector> rope_vectors(const Architecture& model, const Program& p
   return made;
 }
 
-/// The facts about a model before its numbers are looked for.
+/// The facts about a model before its numbers are searched.
 struct Outline {
   std::string architecture;
   const Spec* reader = nullptr;
@@ -150,7 +150,7 @@ std::string key_of(const Outline& outline, std::string_view key) {
   return is_whole ? std::string(key) : outline.architecture + "." + std::string(key);
 }
 
-/// The flat object that a reader of the file would have.
+/// Returns the flat object that a reader of the file would get.
 json::object config_of(const Outline& outline, const GgufTokenizer& tokenizer) {
   json::object config = tokenizer.values;
   config["general.architecture"] = outline.architecture;
@@ -169,7 +169,7 @@ Result<Checkpoint> checkpoint_of(const Checkpoint& source, json::object config,
       vocabulary == nullptr ? nullptr : std::make_shared<const Vocabulary>(*vocabulary));
 }
 
-/// The tensors by their names and shapes alone, for a program that is never loaded.
+/// Returns the tensors with names and shapes alone, for a program that is never loaded.
 std::vector<CheckpointTensor> drafts_of(const Outline& outline) {
   const auto nothing = std::make_shared<MemorySource>("GGUF", std::vector<std::byte>());
   std::vector<CheckpointTensor> drafts;
@@ -205,7 +205,7 @@ std::vector<GgufPair> pairs_of(const Outline& outline, GgufTokenizer tokenizer) 
   return pairs;
 }
 
-/// Checks that a GGUF file can state the end tokens: it names two, and others by text.
+/// Checks that a GGUF file can state the end tokens: it names two by id, and others by their text.
 Result<void> check_end_tokens(const Program& program, const Program& back,
                               const Vocabulary* vocabulary) {
   for (const std::int64_t token : program.end_tokens) {
@@ -255,7 +255,7 @@ class GgufModelMaker {
     return {error.code, source_->path().string() + " as GGUF: " + error.detail};
   }
 
-  /// Leaves out tensors that nothing reads.
+  /// Drops tensors that nothing reads.
   Result<std::vector<CheckpointTensor>> tensors_of(const Outline& outline, WeightMap map) const {
     std::vector<CheckpointTensor> tensors;
     for (const GgufTensor& tensor : outline.tensors) {
@@ -284,7 +284,7 @@ Result<GgufModel> make_gguf_model(const Spec& spec, std::shared_ptr<const Checkp
     return make_gguf_model(spec, std::move(checkpoint), *encoder, vocabulary);
   }
   GgufModelMaker maker(spec, std::move(checkpoint), program, vocabulary);
-  // Most architectures know which layers have a window, and some readers stumble over a file that
+  // Most architectures imply which layers have a window, and some readers fail on a file that
   // states it.
   auto model = maker.make(false);
   if (model) return model;

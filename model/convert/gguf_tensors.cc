@@ -11,11 +11,11 @@
 namespace weft {
 namespace {
 
-/// A tensor that was found, and the name it was found under.
+/// A found tensor, and the name under which it was found.
 struct FoundTensor {
   const CheckpointTensor* tensor = nullptr;
   std::size_t name = 0;
-  std::string spelled = {};  ///< that name, with the marks of experts and heads in it
+  std::string spelled = {};  ///< that name, with its marks for experts and heads
 };
 
 constexpr std::string_view kExpertMark = "{expert}";
@@ -63,7 +63,7 @@ class TensorLister {
     return find_tensor(checkpoint_, name, model_.optional_prefixes);
   }
 
-  /// The tensors of all experts and heads.
+  /// Returns the tensors of all experts and heads.
   [[nodiscard]] std::vector<std::string> sources_of(const FoundTensor& found) const {
     std::vector<std::string> sources;
     const bool has_experts = found.spelled.find(kExpertMark) != std::string::npos;
@@ -82,7 +82,7 @@ class TensorLister {
   void add(const TensorNames& own, const TensorNames& names, std::string_view suffix,
            std::string_view written_suffix, std::vector<std::int64_t> shape, bool is_f32) {
     const auto found = find(own, suffix);
-    if (!found) return;  // a bias, or what the program names as missing
+    if (!found) return;  // a bias, or a tensor that the program reports as missing
     if (names.empty()) {
       fail(found->tensor->name);
       return;
@@ -120,7 +120,7 @@ class TensorLister {
     add(own.tensor, names.tensor, ".bias", ".bias", shape, true);
   }
 
-  /// A vector or table by its whole name.
+  /// Adds a vector or table by its full name.
   void whole(const TensorNames& own, const TensorNames& names, std::vector<std::int64_t> shape) {
     add(own, names, "", "", std::move(shape), true);
   }
@@ -143,7 +143,7 @@ class TensorLister {
     }
     if (const auto found = find(own.positions.tensor, ".weight");
         found && own.positions.kind == PositionKind::kLearned) {
-      // The rows before that of position 0 stay behind.
+      // The rows before position 0 are dropped.
       std::vector<std::int64_t> shape = found->tensor->shape;
       if (!shape.empty()) shape[0] -= own.spec.position_offset;
       add(own.positions.tensor, names.positions.tensor, ".weight", ".weight", std::move(shape),
@@ -197,7 +197,7 @@ class TensorLister {
     } else {
       linear(qkv.query, names.qkv.query, queries, model_.hidden);
       if (own.kv_from < 0) linear(qkv.key, names.qkv.key, keys, model_.hidden);
-      // Where values are the keys' numbers, a file has them once.
+      // If values are the keys' numbers, a file has them once.
       const bool is_key = qkv.value.tensor == qkv.key.tensor;
       if (own.kv_from < 0 && !is_key) linear(qkv.value, names.qkv.value, keys, model_.hidden);
     }
@@ -234,7 +234,7 @@ class TensorLister {
     linear(own.experts.router_tensor, names.experts.router_tensor, experts, model_.hidden, true);
     whole(own.experts.selection_bias, names.experts.selection_bias, {experts});
     whole(own.experts.weight_scales, names.experts.weight_scales, {experts});
-    // The router's has no ".weight".
+    // The router norm's name has no ".weight".
     add(own.experts.router_norm.tensor, names.experts.router_norm.tensor, ".weight", "",
         {model_.hidden}, true);
     norm(own.experts.norm_in, names.experts.norm_in, {model_.hidden});

@@ -14,14 +14,14 @@ namespace weft {
 struct GgufTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< outermost first
-  bool is_f32 = false;              ///< others computing with such files want it in f32
-  /// The model's tensors that hold its numbers: several where GGUF stacks experts that the
-  /// model has one by one.
+  bool is_f32 = false;              ///< other programs that read such files need it in f32
+  /// The model's tensors that have its numbers: several if GGUF stacks experts that are separate in
+  /// the model.
   std::vector<std::string> sources = {};
 };
 
-/// The tensors of `checkpoint`, as `model` uses it, under the names that `names` has for the same
-/// blocks. kUnsupportedFormat for a block whose tensor GGUF has no name for.
+/// Returns the tensors of `checkpoint` that `model` uses, under the names that `names` has for the
+/// same blocks. kUnsupportedFormat for a block whose tensor has no name in GGUF.
 [[nodiscard]] Result<std::vector<GgufTensor>> gguf_tensors(const Architecture& model,
                                                            const Architecture& names,
                                                            const Checkpoint& checkpoint);

@@ -29,7 +29,7 @@ std::string_view model_name(Model model) {
   return "bert";
 }
 
-/// The type of a token where the vocabulary does not state it.
+/// Returns the type of a token if the vocabulary does not state it.
 TokenType guess_type(const Vocabulary& vocabulary, std::size_t id) {
   const auto token = static_cast<TokenId>(id);
   if (token == vocabulary.special.unknown) return TokenType::kUnknown;

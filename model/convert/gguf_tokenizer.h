@@ -13,11 +13,12 @@ namespace weft {
 /// The keys of a GGUF file that begin with "tokenizer.".
 struct GgufTokenizer {
   boost::json::object values;
-  std::vector<GgufPair> lists;  ///< by token, and the merges
+  std::vector<GgufPair> lists;  ///< by token; also the merges
 };
 
-/// Writes the keys that read_gguf_vocabulary() reads, and the tokens that end a text: `end_tokens`
-/// are a model's, of which a file names two. A null `vocabulary`: the file states that it has none.
+/// Returns the keys that read_gguf_vocabulary() reads, and the tokens that end a text. `end_tokens`
+/// are the model's; a file names two. A null `vocabulary`: the file states that it has no
+/// tokenizer.
 [[nodiscard]] GgufTokenizer gguf_tokenizer(const Vocabulary* vocabulary,
                                            std::span<const std::int64_t> end_tokens);
 

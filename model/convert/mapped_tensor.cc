@@ -19,10 +19,10 @@
 namespace weft {
 namespace {
 
-/// Reads the units of a map, some at a time, in one type.
+/// Reads some units of a map at a time, converted to one type.
 class UnitMaker final : public RowMaker {
  public:
-  /// `row`: numbers in a row of the tensor.
+  /// `row` is the count of numbers in a row of the tensor.
   UnitMaker(UnitMap map, DType dtype, std::int64_t row)
       : map_(std::move(map)), dtype_(dtype), row_(row) {}
 
@@ -90,7 +90,7 @@ class UnitMaker final : public RowMaker {
     return {};
   }
 
-  /// Units stand side by side: one number of each is read at a time.
+  /// Units are interleaved: reads one number of each at a time.
   [[nodiscard]] Result<void> read_transposed(const UnitRun& run, std::int64_t begin,
                                              std::int64_t units, std::span<float> out) const {
     std::vector<float> column(static_cast<std::size_t>(units));
@@ -125,7 +125,7 @@ class UnitMaker final : public RowMaker {
   std::int64_t row_;
 };
 
-/// The one type of all runs; f32 where plain ones differ.
+/// Returns the common type of all runs; f32 if plain types differ.
 Result<DType> common_dtype(const GgufTensor& made, const UnitMap& map) {
   const CheckpointTensor& first = *map.runs.front().tensor;
   for (const UnitRun& run : map.runs) {

@@ -9,9 +9,9 @@
 
 namespace weft {
 
-/// The tensor `made` with the numbers at the places of `map`, in the type that these have, or in
-/// f32. Messages name `file`; the tensors of the map outlive it. kCannotQuantize where the numbers
-/// are encoded and GGUF lacks the encoding, or blocks would have to be changed.
+/// Returns the tensor `made` with the numbers at the places of `map`, in their type, or in f32.
+/// Messages name `file`; the tensors of the map outlive it. kCannotQuantize if the numbers have an
+/// encoding that GGUF lacks, or if blocks would have to be changed.
 [[nodiscard]] Result<CheckpointTensor> mapped_tensor(const GgufTensor& made, UnitMap map,
                                                      const std::string& file);
 

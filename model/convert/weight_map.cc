@@ -16,19 +16,19 @@
 namespace weft {
 namespace {
 
-// A file has theta and factors in f32, and angles are made of them in another order.
+// A file has theta and factors in f32, and computes angles from them in another order.
 constexpr double kSameAngle = 1e-6;
-// The frequency of a pair that does not turn: no position makes a turn of it.
+// The frequency of a pair that is not rotated: no position rotates it visibly.
 constexpr double kNoAngle = 1e-20;
 
-/// Which row of a matrix in one order of pairs stands where in the other's.
+/// Maps the rows of a matrix between two orders of rotated pairs.
 struct TurnedRows {
-  std::int64_t rows = 0;  ///< of queries and keys: values stay
+  std::int64_t rows = 0;  ///< rows of queries and keys; values stay
   std::int64_t head_size = 0;
-  std::int64_t size = 0;  ///< of a head, what turns
+  std::int64_t size = 0;  ///< rotated numbers of a head
   bool interleaves = false;
 
-  /// The row in `from` of a row in `to`.
+  /// Returns the row in `from` for a row in `to`.
   [[nodiscard]] std::int64_t source(std::int64_t row) const {
     const std::int64_t at = row % head_size;
     if (row >= rows || at >= size) return row;
@@ -155,7 +155,7 @@ class ProgramMatcher {
     return all;
   }
 
-  // Attributes. False where the ops do not compute the same.
+  // Comparisons of attributes. They return false if the ops compute different results.
 
   template <class AnyOp>
   static bool same(const AnyOp& a, const AnyOp& b) {
@@ -190,10 +190,10 @@ class ProgramMatcher {
     return own == other && a.heads == b.heads && a.group == b.group && a.layer == b.layer;
   }
 
-  // Operands. How a weight's numbers in `to` differ from those in `from`.
+  // Operands. The following struct says how a weight's numbers in `to` differ from those in `from`.
 
   struct WeightChange {
-    std::int64_t skipped = 0;  ///< of the first numbers of `from`
+    std::int64_t skipped = 0;  ///< numbers of `from` that are skipped at the start
     float offset = 0;          ///< is added to each number
     const TurnedRows* turns = nullptr;
   };
@@ -345,8 +345,8 @@ class ProgramMatcher {
   WeightMap map_;
 };
 
-/// Sorts the runs, drops those that come twice and joins neighbours. False where a unit is left out
-/// or comes from two places.
+/// Sorts the runs, drops duplicates and joins neighbours. Returns false if a unit is missing or
+/// comes from two places.
 bool tidy(UnitMap& map, std::int64_t units) {
   std::ranges::sort(map.runs, {}, &UnitRun::first);
   std::vector<UnitRun> runs;

@@ -107,12 +107,12 @@ RotaryOp AttentionCompiler::rotary(const AttentionBlock& block, const HeadShare&
   return op;
 }
 
-// The encoder's layers share one cache layer: each uses it when the layer before is done.
+// The encoder's layers share one cache layer: each layer uses it after the previous layer.
 std::int32_t AttentionCompiler::cache_layer() const {
   return cache_layers_[out_.layer() - out_.first_layer()];
 }
 
-// The cache layer of the layer's keys and values: a new one, or another layer's.
+// Returns the cache layer of the layer's keys and values: a new one, or another layer's.
 std::int32_t AttentionCompiler::cache_of(const AttentionBlock& block, const KvLayerPlan& plan) {
   auto& cache = out_.group() == KvGroup::kEncoder ? program_.encoder_kv : program_.self_kv;
   if (block.kv_from < 0) {
@@ -164,7 +164,7 @@ AttentionOp AttentionCompiler::attention_op(const AttentionBlock& block, const E
   return op;
 }
 
-// What RelativeBuckets of kernels/attention/relative_bias.h needs.
+// Checks the requirements of RelativeBuckets (kernels/attention/relative_bias.h).
 void AttentionCompiler::check_relative(const AttentionOp& op, const AttentionBlock& block) {
   if (op.relative_bias == kAbsent) return;
   const AttentionSpec& spec = op.spec;

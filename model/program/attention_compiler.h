@@ -12,8 +12,8 @@
 
 namespace weft {
 
-/// Turns the attention blocks of a stack's layers into ops, for the heads that this rank has. Owner
-/// only; borrows all arguments.
+/// Compiles the attention blocks of a stack's layers to ops, for this rank's heads. Owner only;
+/// borrows all arguments.
 class AttentionCompiler {
  public:
   AttentionCompiler(StackWriter& out, const StackBlock& stack)
@@ -23,14 +23,14 @@ class AttentionCompiler {
         weights_(out.weights()),
         stack_(stack) {}
 
-  /// Computes the frequencies of the stack's rotary embeddings; before all else.
+  /// Computes the frequencies of the stack's rotary embeddings. Call it first.
   [[nodiscard]] Result<void> plan_rotary();
 
-  /// The layer's tokens attend to earlier tokens, or to all where the stack is not causal.
+  /// Lets the layer's tokens attend to earlier tokens, or to all if the stack is not causal.
   void attend(const AttentionBlock& block, const ResidualBlock& residual, BufferId input);
-  /// The layer has no attention, and so no keys and values.
+  /// Skips a layer without attention, which has no keys and values.
   void pass() { cache_layers_.push_back(kAbsent); }
-  /// The layer's tokens attend to the encoder's tokens.
+  /// Lets the layer's tokens attend to the encoder's tokens.
   void attend_to_encoder(const AttentionBlock& block, const ResidualBlock& residual);
 
  private:
@@ -54,18 +54,18 @@ class AttentionCompiler {
   WeightPlanner& weights_;
   const StackBlock& stack_;
   std::vector<RotaryId> rotary_tables_;
-  std::vector<std::int32_t> cache_layers_;  // by layer from the first one here
+  std::vector<std::int32_t> cache_layers_;  // by layer, from this rank's first layer on
 };
 
-/// The heads of the block that this rank has; none where the rank computes all of them.
+/// Returns this rank's heads of the block; none if the rank computes all of them.
 [[nodiscard]] std::optional<HeadShare> share_of(const StackWriter& out, const AttentionBlock& block,
                                                 const ResidualBlock& residual);
 
-/// This rank's heads of the block: all of them where they are not shared.
+/// Returns this rank's heads of the block: all of them if they are not shared.
 [[nodiscard]] HeadShare heads_of(const AttentionBlock& block,
                                  const std::optional<HeadShare>& share);
 
-/// The outputs that this rank keeps of the product that makes queries, keys and values.
+/// Returns the outputs that this rank keeps of the product that computes queries, keys and values.
 [[nodiscard]] KeptPart kept_of(const AttentionBlock& block, const std::optional<HeadShare>& share,
                                bool queries, bool keys_and_values);
 

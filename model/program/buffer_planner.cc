@@ -44,7 +44,7 @@ std::vector<Life> lives_of(const OpList& list, std::size_t buffers) {
   return lives;
 }
 
-// Gives the buffers of one arena their offsets; returns the arena's size.
+// Assigns offsets to the buffers of one arena; returns the arena's size.
 std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers,
                    std::int64_t alignment) {
   const auto plan_of = [&](const Life& life) -> BufferPlan& {
@@ -52,7 +52,7 @@ std::int64_t place(std::vector<Life> lives, std::vector<BufferPlan>& buffers,
   };
   const auto size = [&](const Life& life) { return size_of(plan_of(life), alignment); };
   std::ranges::stable_sort(lives, [&](const Life& a, const Life& b) { return size(a) > size(b); });
-  std::vector<Life> placed;  // by offset
+  std::vector<Life> placed;  // sorted by offset
   std::int64_t total = 0;
   for (const Life& life : lives) {
     std::int64_t offset = 0;

@@ -7,11 +7,11 @@
 
 namespace weft {
 
-/// Gives every buffer that `list` uses its offset, such that buffers whose lives meet do not
-/// overlap and the whole is small: in order of size, each goes to the lowest gap that is free for
-/// its whole life (greedy by size; Pisarchyk and Lee, arXiv 2001.03288, section 5). Fills the sizes
-/// of `list`. Rows begin at multiples of `alignment` floats; of 16, a cache line, unless a device
-/// wants more.
+/// Assigns an offset to every buffer that `list` uses. Buffers that are live at the same time do
+/// not overlap, and the total is small: in order of size, each buffer goes to the lowest gap that
+/// is free for its whole life (greedy by size; Pisarchyk and Lee, arXiv 2001.03288, section 5).
+/// Sets the sizes of `list`. Rows begin at multiples of `alignment` floats. The default of 16 is a
+/// cache line; a device may need more.
 void plan_buffers(OpList& list, std::vector<BufferPlan>& buffers, std::int64_t alignment = 16);
 
 }  // namespace weft

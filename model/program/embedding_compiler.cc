@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Computed position tables are float32: this bounds them to 1 GiB at a width of 4096.
+// The limit of computed position tables, which are float32: 1 GiB at a width of 4096.
 constexpr std::int64_t kMaxTablePositions = 65536;
 
 }  // namespace
@@ -32,7 +32,8 @@ void EmbeddingCompiler::embed() {
   out_.mark_part(op.out, is_part);
   positions(op);
   if (is_part && !out_.is_first_rank()) {
-    // Only the first rank adds the constant, and positions unless tokens are embedded apart.
+    // Only the first rank adds the constant. It alone adds positions too, unless tokens are
+    // embedded separately.
     op.constant = kAbsent;
     if (!apart) op.positions = kAbsent;
   }
@@ -66,8 +67,8 @@ BufferId EmbeddingCompiler::embed_for_layers() {
   return op.out;
 }
 
-// Positions are as wide as the stream and have no norm of their own: they are added to what a
-// projection or a norm makes of the token.
+// Positions are as wide as the stream and have no norm of their own. They are added to the token's
+// row after its projection or norm.
 void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, bool projects) {
   EmbedOp placed = op;
   placed.table = {};
@@ -95,7 +96,7 @@ void EmbeddingCompiler::embed_apart(EmbedOp op, const EmbeddingBlock& block, boo
   out_.emit(project);
 }
 
-// A request's first text has type 0 and its second type 1; more types are of no use.
+// A request's first text has type 0 and its second type 1; further types are not used.
 void EmbeddingCompiler::types(EmbedOp& op, const EmbeddingBlock& block) {
   if (block.types.empty()) return;
   std::int64_t rows = 0;

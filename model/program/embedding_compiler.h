@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// Turns a stack's embedding into ops, with which the residual stream begins. Owner only; borrows
+/// Compiles a stack's embedding to ops, with which the residual stream begins. Owner only; borrows
 /// all arguments.
 class EmbeddingCompiler {
  public:
@@ -15,12 +15,12 @@ class EmbeddingCompiler {
         weights_(out.weights()),
         stack_(stack) {}
 
-  /// Makes the stream from tokens, their types and positions.
+  /// Computes the stream from tokens, their types and positions.
   void embed();
 
-  /// Returns the tokens' rows once more, for the layers that read them (LayerInputBlock): the
-  /// stream changes in place, and each stage of a pipeline looks them up. kAbsent where no layer
-  /// does.
+  /// Looks up the tokens' rows again, for the layers that read them (LayerInputBlock): the stream
+  /// changes in place, and each stage of a pipeline looks them up. Returns kAbsent if no layer
+  /// reads them.
   [[nodiscard]] BufferId embed_for_layers();
 
  private:

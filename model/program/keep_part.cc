@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-/// The common part of two runs; its count is 0 or less where they have none.
+/// Returns the common part of two runs; its count is 0 or less if there is none.
 Extent common(const Extent& a, const Extent& b) {
   const std::int64_t first = std::max(a.first, b.first);
   return {first, std::min(a.end(), b.end()) - first};

@@ -46,7 +46,8 @@ std::optional<ExpertRun> MlpCompiler::own_experts(const MlpBlock& block,
 std::int64_t MlpCompiler::expert_grain(const MlpBlock& block) {
   std::int64_t grain = 1;
   for (int expert = 0; expert < block.experts.count; ++expert) {
-    grain = std::lcm(grain, weights_.input_grain(block.dense.down, expert));  // of 0 it is 0
+    // If it is 0, the result is 0.
+    grain = std::lcm(grain, weights_.input_grain(block.dense.down, expert));
   }
   return grain;
 }

@@ -10,8 +10,8 @@
 
 namespace weft {
 
-/// Turns the MLP of a layer, or its experts, into ops, for the columns or experts that this rank
-/// has. Owner only; borrows all arguments.
+/// Compiles the MLP of a layer, or its experts, to ops, for this rank's columns or experts. Owner
+/// only; borrows all arguments.
 class MlpCompiler {
  public:
   explicit MlpCompiler(StackWriter& out)
@@ -20,20 +20,20 @@ class MlpCompiler {
   void compile(const MlpBlock& block, const ResidualBlock& residual, BufferId input);
 
  private:
-  /// The width of a rank's inner part of an MLP, and the parts of the two matrices that it keeps.
+  /// The width of a rank's inner part of an MLP, and the parts of the two matrices that the rank
+  /// keeps.
   struct InnerShare {
     std::int64_t width = 0;
     KeptPart up, down;
   };
 
-  /// The inner columns of the block that this rank has; none where the rank computes all of them.
+  /// Returns this rank's inner columns of the block; none if the rank computes all of them.
   [[nodiscard]] std::optional<Extent> share(const GatedMlpBlock& block, std::int64_t grain) const;
   [[nodiscard]] std::optional<Extent> share(const MlpBlock& block, const ResidualBlock& residual);
-  /// The experts of the block that this rank has, where each rank has whole ones; none where
-  /// experts are not dealt out.
+  /// Returns this rank's experts of the block if each rank has whole experts; otherwise none.
   [[nodiscard]] std::optional<ExpertRun> own_experts(const MlpBlock& block,
                                                      const ResidualBlock& residual);
-  /// Whether the ranks also share the columns of the expert that all tokens have, if there is one.
+  /// Whether the ranks also share the columns of the shared expert, if there is one.
   [[nodiscard]] bool shares_expert_beside(const MlpBlock& block);
   [[nodiscard]] std::int64_t expert_grain(const MlpBlock& block);
   [[nodiscard]] InnerShare inner_share(const GatedMlpBlock& block,

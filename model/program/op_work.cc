@@ -62,7 +62,7 @@ class WorkCounter {
     work.chosen = rows.rows_per_token;
   }
 
-  // As if each row had an adapter of the greatest rank for each tensor.
+  // Counts as if each row had an adapter of the greatest rank for each tensor.
   [[nodiscard]] std::int64_t adapter_products(const AdapterShrinkOp& op) const {
     return width_of(op.in) * width_of(op.low);
   }

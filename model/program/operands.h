@@ -22,13 +22,13 @@ template <class Field>
 inline constexpr bool kIsInPlace = false;
 template <OperandRows kRows>
 inline constexpr bool kIsInPlace<InPlace<kRows>> = true;
-/// An op has a matrix or a vector for each expert.
+/// Whether an op has a matrix or a vector for each expert.
 template <class Field>
 inline constexpr bool kIsOperandList =
     std::same_as<Field, std::vector<MatrixId>> || std::same_as<Field, std::vector<VectorId>>;
 
-/// Calls `visit` with each operand and each list of operands among the fields of one op or of
-/// several that are of one type.
+/// Calls `visit` with each operand and each list of operands among the fields of one op, or of
+/// several ops of one type.
 template <class Visit, class One, class... Same>
 constexpr void visit_fields(Visit& visit, One& one, Same&... same) {
   using Field = std::remove_const_t<One>;
@@ -47,8 +47,8 @@ constexpr void visit_fields(Visit& visit, One& one, Same&... same) {
   }
 }
 
-/// Calls `visit` with each operand among the fields of one op or of several that are of one type;
-/// of lists with what stands at the same place in each, so lists must be equally long.
+/// Calls `visit` with each operand among the fields of one op, or of several ops of one type. For
+/// lists it passes the elements at the same index, so the lists must be equally long.
 template <class Visit, class One, class... Same>
 constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
   const auto visit_each = [&visit]<class Field>(Field& field, auto&... others) {
@@ -61,21 +61,21 @@ constexpr void visit_operands(Visit& visit, One& one, Same&... same) {
   visit_fields(visit_each, one, same...);
 }
 
-/// Calls `visit` with each operand of an op, in the order of its fields, also with absent ones: a
-/// BufferOperand, a MatrixId, a VectorId, a RotaryId or TableRows.
+/// Calls `visit` with each operand of an op, in the order of its fields, including absent ones. An
+/// operand is a BufferOperand, a MatrixId, a VectorId, a RotaryId or TableRows.
 template <class AnyOp, class Visit>
 constexpr void for_each_operand(AnyOp& op, Visit&& visit) {
   visit_operands(visit, op);
 }
 
-/// The same with the operands of two ops of one type side by side, whose lists are equally long.
+/// As above for two ops of one type: passes both ops' operands. Their lists must be equally long.
 template <class AnyOp, class Visit>
 constexpr void for_each_operand_of_both(AnyOp& a, AnyOp& b, Visit&& visit) {
   visit_operands(visit, a, b);
 }
 
-/// Whether two ops of one type agree in all fields that are no operands, and in the lengths of
-/// their lists of weights.
+/// Whether two ops of one type agree in all fields except operands, and in the lengths of their
+/// lists of weights.
 template <class AnyOp>
 [[nodiscard]] constexpr bool have_same_attributes(const AnyOp& a, const AnyOp& b) {
   bool all = true;
@@ -100,7 +100,7 @@ constexpr void for_each_table(AnyOp& op, Visit&& visit) {
   });
 }
 
-/// Visits only the lists: a std::vector<MatrixId> or a std::vector<VectorId>.
+/// Visits only the lists: std::vector<MatrixId> or std::vector<VectorId>.
 template <class AnyOp, class Visit>
 constexpr void for_each_list(AnyOp& op, Visit&& visit) {
   const auto visit_list = [&visit]<class Field>(Field& field) {
@@ -139,7 +139,8 @@ constexpr void for_each_vector(AnyOp& op, Visit&& visit) {
   });
 }
 
-/// The buffer whose rows are the op's: the first that it writes, else the first that it reads.
+/// Returns the buffer whose rows are the op's: the first that it writes, else the first that it
+/// reads.
 template <class AnyOp>
 [[nodiscard]] constexpr BufferId row_buffer(const AnyOp& op) {
   BufferId read;
@@ -151,8 +152,8 @@ template <class AnyOp>
   return written == kAbsent ? read : written;
 }
 
-/// Whether the op takes only some rows of its input: rows of tokens whose outputs are wanted, or of
-/// tokens for which an expert was chosen.
+/// Whether the op takes only some rows of its input: tokens whose outputs are wanted, or tokens
+/// that chose an expert.
 template <class AnyOp>
 [[nodiscard]] constexpr bool gathers_rows(const Program& program, const AnyOp& op) {
   const auto rows = [&](const BufferId& id) {
@@ -166,16 +167,16 @@ template <class AnyOp>
   return gathers;
 }
 
-/// A buffer that an op of any type uses.
+/// A buffer and how an op uses it.
 struct BufferUse {
   BufferId id;
   OperandSpec spec;
 };
 
-/// The buffers that an op uses, in the order of its fields; kAbsent ones left out.
+/// Returns the buffers that an op uses, in the order of its fields, without kAbsent ones.
 [[nodiscard]] std::vector<BufferUse> buffers_of(const Op& op);
 
-/// The buffer that an op writes; kAbsent where it writes none.
+/// Returns the buffer that an op writes; kAbsent if it writes none.
 [[nodiscard]] BufferId output_of(const Op& op);
 
 }  // namespace weft

@@ -15,9 +15,9 @@
 #include "weft/model/program/operand.h"
 #include "weft/model/program/program_part.h"
 
-// The ops of a program. An op states its operands by the types of its fields, and nowhere else: a
-// buffer is an Input, an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or
-// TableRows; angles are a RotaryId. operands.h finds the fields for every visitor of operands.
+// The ops of a program. Only the types of an op's fields state its operands: a buffer is an Input,
+// an Output, InPlace or a Residual; a weight is a MatrixId, a VectorId or TableRows; angles are a
+// RotaryId. operands.h finds the fields for every visitor of operands.
 
 namespace weft {
 
@@ -25,32 +25,32 @@ struct CheckpointTensor;
 
 /// Which KV cache an op uses. Each has its own pages.
 enum class KvGroup : std::uint8_t {
-  kSelf,    ///< of the decoder's own tokens
-  kCross,   ///< of the encoder's output, read by the decoder
-  kEncoder  ///< of the encoder's tokens while it runs; one layer, used again by each
+  kSelf,    ///< the decoder's own tokens
+  kCross,   ///< the encoder's output, which the decoder reads
+  kEncoder  ///< the encoder's tokens while it runs; all its layers use the same one layer
 };
 
-/// The parts of an op's time (op_work.h).
+/// The kinds of an op's work (op_work.h).
 enum class WorkKind : std::uint8_t {
-  kPass,      ///< each number of its rows passes by once
-  kLookUp,    ///< kPass, and of its tables a row is read for each of its rows
-  kProduct,   ///< kPass, and the rows are multiplied with its matrices
-  kAttend,    ///< kPass, and the rows are multiplied with the keys and values that they see
-  kRoute,     ///< kPass, and it chooses the experts of the products behind it
-  kAdapt,     ///< kPass, and the rows are multiplied with the pairs of their adapters
-  kExchange,  ///< it waits for other ranks
+  kPass,      ///< reads or writes each number of its rows once
+  kLookUp,    ///< kPass, and reads a row of its tables for each of its rows
+  kProduct,   ///< kPass, and multiplies the rows with its matrices
+  kAttend,    ///< kPass, and multiplies the rows with the keys and values that they see
+  kRoute,     ///< kPass, and chooses the experts of later products
+  kAdapt,     ///< kPass, and multiplies the rows with the pairs of their adapters
+  kExchange,  ///< waits for other ranks
 };
 
 /// The properties that all ops of one type share, besides their operands.
 struct OpTraits {
   std::string_view name;  ///< in a program's text
   WorkKind work = WorkKind::kPass;
-  std::string_view step_input = {};  ///< what it reads of the step itself, in a program's text
+  std::string_view step_input = {};  ///< what it reads from the step itself, in a program's text
 };
 
-/// Rows of a checkpoint's table, of which an op reads one for each token.
+/// Rows of a checkpoint's table. An op reads one row for each token.
 struct TableRows {
-  const CheckpointTensor* tensor = nullptr;  ///< null where the op has no table
+  const CheckpointTensor* tensor = nullptr;  ///< null if the op has no table
   Extent rows;                               ///< the rows held here; tokens of other rows get zeros
   friend bool operator==(const TableRows&, const TableRows&) = default;
 };
@@ -59,11 +59,11 @@ struct EmbedOp {
   static constexpr OpTraits kTraits{
       .name = "embed", .work = WorkKind::kLookUp, .step_input = "ids"};
   TableRows table;
-  std::int64_t first_column = 0;  ///< of a table that is wider than `out`
+  std::int64_t first_column = 0;  ///< for a table that is wider than `out`
   EmbeddingSpec spec;
   VectorId positions;
-  VectorId constant;               ///< [constant_rows, H], of each token the row of its type
-  std::int64_t constant_rows = 1;  ///< 1: the same for all
+  VectorId constant;               ///< [constant_rows, H]; a token gets the row of its type
+  std::int64_t constant_rows = 1;  ///< 1: all tokens get the same row
   Output<OperandRows::kTokens> out;
 };
 
@@ -79,7 +79,7 @@ struct NormOp {
   Output<OperandRows::kOfOp, OperandType::kAny> out;
 };
 
-/// The rows of `out` are those of the op: tokens in their order, or gathered outputs.
+/// The rows of `out` are the op's rows: tokens in their order, or gathered outputs.
 struct LinearOp {
   static constexpr OpTraits kTraits{.name = "linear", .work = WorkKind::kProduct};
   LinearSpec spec;
@@ -88,7 +88,7 @@ struct LinearOp {
   Input<OperandRows::kGathered, OperandType::kOfWeightOrCodes> in;
   Residual<> residual;
   Output<OperandRows::kOfOp, OperandType::kAny> out;
-  /// Of a gated weight: `out` has the gates and behind them the ups, [rows, 2N], each with its bias
+  /// For a gated weight: `out` has the gates followed by the ups, [rows, 2N], each with its bias
   /// and residual. An ActivateOp combines them.
   bool gate_apart = false;
 };
@@ -105,9 +105,9 @@ struct RotaryOp {
   HeadShape shape;
   RotarySpec spec;
   HeadNormPlan query_norm, key_norm, value_norm;
-  RotaryId table;  ///< absent where spec.rotary_size is 0
+  RotaryId table;  ///< absent if spec.rotary_size is 0
   KvGroup group = KvGroup::kSelf;
-  std::int32_t layer = 0;  ///< of the group
+  std::int32_t layer = 0;  ///< layer in the group's KV cache
   bool stores = true;
 };
 
@@ -124,7 +124,7 @@ struct AttentionOp {
   VectorId sinks;
 };
 
-/// The routing of a step stays with the device; the expert ops after it read it.
+/// The device keeps a step's routing; later expert ops read it.
 struct RouteOp {
   static constexpr OpTraits kTraits{.name = "route", .work = WorkKind::kRoute};
   Input<OperandRows::kTokens> scores;
@@ -134,13 +134,14 @@ struct RouteOp {
   VectorId weight_scales;
 };
 
-/// A linear op for every expert, over the choices of that expert. Rows of choices of other ranks'
-/// experts are not written.
+/// A linear op for every expert, over the choices of that expert. Rows for experts of other ranks
+/// are not written.
 struct ExpertLinearOp {
   static constexpr OpTraits kTraits{.name = "experts", .work = WorkKind::kProduct};
-  std::int32_t first_expert = 0;  ///< of the router's; those behind it are by weights.size()
+  /// The router's index of the first; their number is weights.size().
+  std::int32_t first_expert = 0;
   std::vector<MatrixId> weights;  ///< by expert
-  std::vector<VectorId> biases;   ///< by expert, each kAbsent where there is none
+  std::vector<VectorId> biases;   ///< by expert; kAbsent for an expert without bias
   LinearSpec spec;
   Input<OperandRows::kGathered, OperandType::kOfWeight> in;
   Output<OperandRows::kChoices, OperandType::kAny> out;
@@ -152,11 +153,12 @@ struct CombineOp {
   Input<OperandRows::kChoices> in;
   Residual<OperandRows::kTokens> residual;
   Output<OperandRows::kTokens> out;
-  ExpertRun experts;  ///< whose choices are added up; `in` has no numbers of others
+  /// The experts whose choices are added up; `in` has no numbers of other experts.
+  ExpertRun experts;
 };
 
-/// out = residual + scales * in; `scales` has one number for a row, or one for each run of its
-/// width's share.
+/// out = residual + scales * in; `scales` has one number for a row, or one for each equal run of
+/// the row.
 struct ScaleRowsOp {
   static constexpr OpTraits kTraits{.name = "scale"};
   ReplaceableInput<OperandRows::kTokens> in;
@@ -165,8 +167,8 @@ struct ScaleRowsOp {
   Output<OperandRows::kTokens> out;
 };
 
-/// What follows a product's sums (LinearSpec), in an adapted program: there adapters change the
-/// sums before it. If gated, `in` has gates and ups as LinearOp::gate_apart leaves them.
+/// The steps after a product's sums (LinearSpec), in an adapted program, where adapters first
+/// change the sums. If gated, `in` has gates and ups as with LinearOp::gate_apart.
 struct ActivateOp {
   static constexpr OpTraits kTraits{.name = "activate"};
   LinearSpec spec;
@@ -176,41 +178,41 @@ struct ActivateOp {
   Output<OperandRows::kTokens, OperandType::kAny> out;
 };
 
-/// low = scale * A in for each site, by the pairs of each row's adapter (attach_adapters.h).
-/// Numbers of `low` are not written where a row's adapter has no pair.
+/// low = scale * A in for each site, with the pairs of each row's adapter (attach_adapters.h).
+/// Numbers of `low` are not written if a row's adapter has no pair.
 struct AdapterShrinkOp {
   static constexpr OpTraits kTraits{.name = "shrink", .work = WorkKind::kAdapt};
-  Extent sites;  ///< in Program::adapter_sites: those of all products of `in`
+  Extent sites;  ///< sites in Program::adapter_sites, of all products of `in`
   Input<OperandRows::kTokens, OperandType::kAny> in;
-  Output<OperandRows::kTokens> low;  ///< for each site Program::adapter_rank columns
+  Output<OperandRows::kTokens> low;  ///< Program::adapter_rank columns for each site
 };
 
-/// out = residual + scale * B low, which the product behind it adds to its sums; out = residual
-/// where a row's adapter has no pair. A residual that is absent is -0.
+/// out = residual + scale * B low, which the next product adds to its sums. If a row's adapter has
+/// no pair, out = residual. An absent residual is -0.
 struct AdapterExpandOp {
   static constexpr OpTraits kTraits{.name = "expand", .work = WorkKind::kAdapt};
-  Extent runs;  ///< in Program::adapter_runs: all outputs of the product
+  Extent runs;  ///< all outputs of the product, in Program::adapter_runs
   float scale = 1;
   Input<OperandRows::kTokens> low;
   Residual<OperandRows::kTokens> residual;
   Output<OperandRows::kTokens> out;
 };
 
-/// values = the sum of this value over the ranks that share the layers, the same on each.
+/// values = the sum of this value over the ranks that share the layers, equal on each.
 struct AllReduceOp {
   static constexpr OpTraits kTraits{.name = "all_reduce", .work = WorkKind::kExchange};
   InPlace<> values;
 };
 
-/// The first of the ranks that share the layers gets the columns of all ranks, in their order.
+/// Gathers the columns of all ranks that share the layers, in their order, on the first of them.
 struct GatherOp {
   static constexpr OpTraits kTraits{.name = "gather", .work = WorkKind::kExchange};
   Input<OperandRows::kOutputs> in;            ///< this rank's columns
-  OptionalOutput<OperandRows::kOutputs> out;  ///< all columns; the first rank's alone
-  std::vector<Extent> columns;                ///< of `out`, by rank
+  OptionalOutput<OperandRows::kOutputs> out;  ///< all columns; only on the first rank
+  std::vector<Extent> columns;                ///< columns of `out`, by rank
 };
 
-/// The stream comes from the stage before; it goes to the stage behind.
+/// ReceiveOp gets the stream from the previous stage; SendOp passes it to the next stage.
 struct ReceiveOp {
   static constexpr OpTraits kTraits{.name = "receive", .work = WorkKind::kExchange};
   Output<OperandRows::kTokens> out;

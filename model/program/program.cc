@@ -22,8 +22,8 @@
 namespace weft {
 namespace {
 
-// The decoder's cross attention reads keys and values that are made once, from the encoder's last
-// hidden states.
+// Compiles the keys and values that the decoder's cross attention reads. They are computed once,
+// from the encoder's last hidden states.
 void compile_cross_keys(const Architecture& model, const Extent& layers, Program& program,
                         StackWriter& encoder, WeightPlanner& weights) {
   for (std::int64_t layer = layers.first; layer < layers.end(); ++layer) {
@@ -48,7 +48,7 @@ void compile_cross_keys(const Architecture& model, const Extent& layers, Program
   program.encode.result = encoder.stream();
 }
 
-// The first rank gets the logits of the whole vocabulary, of which each rank has a share.
+// Gathers the logits of the whole vocabulary on the first rank; each rank has a share.
 BufferId gather_logits(const Architecture& model, const Program& program, BufferId part,
                        StackWriter& decoder) {
   GatherOp gather;
@@ -82,7 +82,7 @@ void compile_head(const Architecture& model, Program& program, StackWriter& deco
     in = decoder.normed("head.norm", head.projection_norm, width, in);
   }
   const LinearBlock tied{model.decoder.embedding.tensor, false};
-  // Many files hold the tied head a second time under its own name.
+  // Many files store the tied head a second time under its own name.
   if (head.tied) weights.pass_over(head.linear.tensor);
   const auto rows =
       program.part.ranks == 1 ? std::nullopt : share_of(model.vocabulary, 1, program.part);
@@ -124,7 +124,7 @@ Result<void> compile_encoder(const Architecture& model, Program& program, Weight
   return {};
 }
 
-/// The value of Program::window.
+/// Returns the value of Program::window.
 std::int64_t window_of_all(const Architecture& model) {
   if (model.encoder || !model.decoder.causal) return 0;
   std::int64_t window = 0;
@@ -142,8 +142,8 @@ void require_written_once(const Program& program) {
   if (!misuse.empty()) internal_error(misuse);
 }
 
-/// The passes over a program whose blocks are compiled. Until share_buffers() each buffer is
-/// written by one op, and a pass may rely on it.
+/// Runs the passes over a program whose blocks are compiled. Until share_buffers() one op writes
+/// each buffer, and a pass may rely on that.
 Program finish(Program program) {
   require_written_once(program);
   program = add_sums(std::move(program));
@@ -154,7 +154,7 @@ Program finish(Program program) {
   return program;
 }
 
-/// Compiles the blocks: a program before its passes.
+/// Compiles the blocks to a program before its passes.
 Result<Program> compile_blocks(const Architecture& architecture, const Checkpoint& checkpoint,
                                const ProgramPart& part) {
   Program program;

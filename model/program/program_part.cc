@@ -5,13 +5,13 @@
 namespace weft {
 namespace {
 
-/// The `index`-th of `shares` runs of `count` things.
+/// Returns run `index` when `count` items are divided into `shares` runs.
 Extent run_of(std::int64_t count, std::int64_t index, std::int64_t shares) {
   const std::int64_t first = count * index / shares;
   return {first, count * (index + 1) / shares - first};
 }
 
-/// The number of heads that together make a multiple of the grain.
+/// Returns the number of heads that together make a multiple of the grain.
 std::int64_t heads_together(std::int64_t head_size, std::int64_t grain) {
   return std::lcm(head_size, grain) / head_size;
 }
@@ -34,7 +34,7 @@ std::optional<HeadShare> share_heads(const HeadShape& shape, std::int64_t grain,
     if (!kv) return std::nullopt;
     return HeadShare{{kv->first * group, kv->count * group}, *kv};
   }
-  // More ranks than KV heads: several ranks have the same KV head, and share its queries.
+  // With more ranks than KV heads, several ranks have the same KV head and share its queries.
   if (part.ranks % shape.kv_heads != 0) return std::nullopt;
   ProgramPart own = part;
   own.ranks = part.ranks / shape.kv_heads;

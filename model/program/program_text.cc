@@ -24,14 +24,14 @@ class OpWriter {
   }
 
  private:
-  /// "in -> out + residual", or the parts of it that the op has.
+  /// Returns "in -> out + residual", or the parts of this that the op has.
   template <class AnyOp>
   void flow(const AnyOp& op) const {
     std::string in(AnyOp::kTraits.step_input);
     std::string out;
     std::string residual;
     for_each_buffer(op, [&]<OperandSpec kSpec>(const BufferOperand<kSpec>& operand) {
-      if (kSpec.overwrite == Overwrite::kMust) return;  // it is named as what the op writes
+      if (kSpec.overwrite == Overwrite::kMust) return;  // the written operand names it
       std::string& place = kSpec.writes() ? out : kSpec.optional ? residual : in;
       if (place.empty()) place = buffer(operand);
     });
@@ -39,7 +39,7 @@ class OpWriter {
     if (!residual.empty()) out_ << " + " << residual;
   }
 
-  // What an op does with its operands.
+  // The following functions print an op's own attributes.
 
   void words(const EmbedOp& op) const {
     for_each_table(op, [&](const TableRows& table) { out_ << "  " << table.tensor->name; });
@@ -131,7 +131,7 @@ class OpWriter {
            "] " + types(plan) + (plan.input_order ? ", inputs reordered" : "");
   }
 
-  /// "q4_k", or "q4_k + q6_k" of a matrix that is held in runs.
+  /// Returns "q4_k", or "q4_k + q6_k" for a matrix in runs.
   static std::string types(const MatrixPlan& plan) {
     if (plan.runs.empty()) return std::string(to_string(plan.dtype));
     std::string text;

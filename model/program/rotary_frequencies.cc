@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-// As many as a spec may state.
+// The most that a spec may state.
 constexpr double kMaxStretched = 1 << 30;
 
 Error bad(const std::string& what) { return {ModelErrc::kBadConfig, "rope scaling: " + what}; }
@@ -94,7 +94,7 @@ Result<RotaryFrequencies> llama3(std::vector<float> plain, const Parameters& par
   return RotaryFrequencies{.frequency = std::move(plain)};
 }
 
-// GGUF files state the divisor of each frequency that llama3's scaling results in.
+// GGUF files state a divisor for each frequency, the result of llama3's scaling.
 Result<void> divide(std::vector<float>& frequencies, const std::vector<double>& divisors) {
   if (divisors.empty()) return {};
   const auto usable = [](double number) { return std::isfinite(number) && number > 0; };
@@ -122,7 +122,8 @@ Result<RotaryFrequencies> yarn(std::vector<float> plain, std::int32_t size, doub
         "yarn needs factor >= 1 and positive beta_fast, beta_slow and "
         "original_max_position_embeddings");
   }
-  // The dimension that turns `turns` times over the trained context (section 3.2 of the paper).
+  // Returns the dimension that rotates `turns` times over the trained context (section 3.2 of the
+  // paper).
   const auto dimension = [&](double turns) {
     return size * std::log(trained / (turns * 2 * std::numbers::pi)) / (2 * std::log(theta));
   };
@@ -149,13 +150,14 @@ Result<RotaryFrequencies> yarn(std::vector<float> plain, std::int32_t size, doub
                            .magnitude = static_cast<float>(magnitude)};
 }
 
-// The base grows so that the slowest angles stretch and the fastest stay (NTK-aware scaling).
+// Returns the base after NTK-aware scaling: it grows so that the slowest angles stretch and the
+// fastest stay.
 double stretched_theta(double theta, double stretch, std::int32_t size) {
   return theta * std::pow(stretch, static_cast<double>(size) / (size - 2));
 }
 
-// The reference implementation computes a base for each length; here sequences that exceed the
-// trained context all have the base of the longest, so that cached keys keep their angles.
+// The reference implementation computes a base for each length. Here all sequences that exceed the
+// trained context have the base of the longest, so that cached keys keep their angles.
 Result<RotaryFrequencies> dynamic(std::vector<float> plain, std::int32_t size, double theta,
                                   const Parameters& parameters, double trained) {
   const double alpha = parameters.number("alpha", 0);
@@ -164,7 +166,7 @@ Result<RotaryFrequencies> dynamic(std::vector<float> plain, std::int32_t size, d
     return bad("dynamic needs factor >= 1 and, where there is one, a positive alpha");
   }
   if (size <= 2) return bad("dynamic needs more than two rotary dimensions");
-  // Hunyuan's base is stretched once, whatever the length.
+  // Hunyuan's base is stretched once, for every length.
   if (alpha > 0) {
     return RotaryFrequencies{.frequency =
                                  plain_frequencies(size, stretched_theta(theta, alpha, size))};
@@ -209,7 +211,7 @@ Result<RotaryFrequencies> longrope(const std::vector<float>& plain, const Parame
   return result;
 }
 
-// Only the first pairs turn; their frequencies are as if all pairs did.
+// Only the first pairs are rotated; their frequencies are as if all pairs were.
 Result<RotaryFrequencies> proportional(std::vector<float> plain, const Parameters& parameters) {
   const double factor = parameters.number("factor", 1);
   const double part = parameters.number("partial_rotary_factor", 1);

@@ -34,8 +34,8 @@ Result<void> StackCompiler::run(const Extent& layers) {
   return {};
 }
 
-/// x += mixer(norm(x)), then x += cross(norm(x)) where there is an encoder, then
-/// x += mlp(norm(x)), then what gates the layer's own input. Norms stand where ResidualBlock says.
+/// x += mixer(norm(x)), then x += cross(norm(x)) if there is an encoder, then x += mlp(norm(x)),
+/// then the gate by the layer's own input. ResidualBlock says where the norms are.
 Result<void> StackCompiler::layer(const LayerBlock& layer) {
   if (layer.parallel) {
     if (auto compiled = parallel_layer(layer); !compiled) return compiled;

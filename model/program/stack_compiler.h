@@ -9,14 +9,15 @@
 
 namespace weft {
 
-/// Turns a stack into ops, block by block: the whole stack, or this rank's part of it. Owner only;
+/// Compiles a stack to ops, block by block: the whole stack, or this rank's part of it. Owner only;
 /// borrows all arguments.
 class StackCompiler {
  public:
   StackCompiler(StackWriter& out, const StackBlock& stack)
       : out_(out), stack_(stack), embedding_(out, stack), attention_(out, stack), mlp_(out) {}
 
-  /// The stack's layers `layers`, the embedding before the first and the final norm after the last.
+  /// Compiles the stack's layers `layers`, the embedding before the first and the final norm after
+  /// the last.
   [[nodiscard]] Result<void> run(const Extent& layers);
 
  private:
@@ -31,7 +32,7 @@ class StackCompiler {
   EmbeddingCompiler embedding_;
   AttentionCompiler attention_;
   MlpCompiler mlp_;
-  BufferId embedded_ = kAbsent;  // what the stream began with, where layers read it
+  BufferId embedded_ = kAbsent;  // the stream's first value, if layers read it
 };
 
 }  // namespace weft

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Where a sublayer's last op writes, and what the op adds.
+/// Where a sublayer's last op writes, and what that op adds.
 struct SublayerExit {
   BufferId out = kAbsent;
   BufferId residual = kAbsent;
@@ -20,10 +20,10 @@ struct SublayerExit {
   bool is_part = false;  ///< `out` is BufferPlan::is_part
 };
 
-/// What the compilers of a stack's blocks write to: ops and buffers of a program, and the residual
-/// stream, which each sublayer reads and adds to. One op writes each buffer: an op that changes a
-/// value writes next() of it. Where ranks share a sublayer, its result is marked as a part, and
-/// only the first rank adds a bias. Owner only; borrows all arguments.
+/// The program to which the compilers of a stack's blocks write ops and buffers. It has the
+/// residual stream, which each sublayer reads and adds to. One op writes each buffer: an op that
+/// changes a value writes next() of it. If ranks share a sublayer, its result is marked as a part,
+/// and only the first rank adds a bias. Owner only; borrows all arguments.
 class StackWriter {
  public:
   StackWriter(const Architecture& model, std::string prefix, KvGroup group, Program& program,
@@ -41,13 +41,14 @@ class StackWriter {
   [[nodiscard]] WeightPlanner& weights() const noexcept { return weights_; }
   [[nodiscard]] bool is_first_rank() const noexcept { return program_.part.rank == 0; }
 
-  /// The layer whose blocks are compiled, and the first one of this program.
+  /// Sets the layer whose blocks are compiled, which is also the first one of this program.
   void begin_layers(std::size_t first) noexcept { layer_ = first_layer_ = first; }
   void next_layer() noexcept { ++layer_; }
   [[nodiscard]] std::size_t layer() const noexcept { return layer_; }
   [[nodiscard]] std::size_t first_layer() const noexcept { return first_layer_; }
 
-  /// The name of a part of the stack, as "encoder.final_norm", and of one of the layer.
+  /// Returns the name of a part of the stack, such as "encoder.final_norm", or of the current
+  /// layer.
   [[nodiscard]] std::string of_stack(std::string_view what) const {
     return prefix_ + std::string(what);
   }
@@ -62,31 +63,31 @@ class StackWriter {
   /// Sets BufferPlan::is_part: the ranks' values are the addends of one sum.
   void mark_part(BufferId value, bool is_part);
   void emit(Op op) { list_.ops.push_back(std::move(op)); }
-  /// Normalizes `in` into `out`; nothing when the block is not there.
+  /// Normalizes `in` into `out`; does nothing if the block does not exist.
   void norm(const std::string& name, const NormBlock& block, std::int64_t width, BufferId in,
             BufferId out, BufferId residual = kAbsent, float scale = 1, float sum_scale = 1);
-  /// Normalizes `in` into its next() and returns that; returns `in` when the block is not there.
+  /// Normalizes `in` into its next() and returns that; returns `in` if the block does not exist.
   [[nodiscard]] BufferId normed(const std::string& name, const NormBlock& block, std::int64_t width,
                                 BufferId in);
   [[nodiscard]] static LinearOp plain(const WeightPlanner::Linear& weight, BufferId in,
                                       BufferId out);
 
-  /// The stream's value behind the ops so far.
+  /// Returns the stream's value after the ops so far.
   [[nodiscard]] BufferId stream() const noexcept { return stream_; }
-  /// The stream begins, in a buffer that the ops which follow fill.
+  /// Begins the stream, in a buffer that the following ops fill.
   void begin_stream() { stream_ = buffer("x", model_.hidden); }
-  /// Takes the stream from another stage.
+  /// Receives the stream from another stage.
   void receive();
-  /// Makes `value` the stream for the ops that follow.
+  /// Makes `value` the stream for the following ops.
   void continue_stream(BufferId value) noexcept { stream_ = value; }
-  /// Normalizes the stream; nothing when the block is not there.
+  /// Normalizes the stream; does nothing if the block does not exist.
   void norm_stream(const std::string& name, const NormBlock& block);
 
-  /// The sublayer's input: the stream, or the stream normalized.
+  /// Returns the sublayer's input: the stream, or the normalized stream.
   [[nodiscard]] BufferId entry(std::string_view name, const ResidualBlock& block);
-  /// `input`: what entry() gave. The stream goes on with leave().
+  /// `input` is the result of entry(). leave() continues the stream.
   [[nodiscard]] SublayerExit exit(const ResidualBlock& block, BufferId input, bool is_part);
-  /// Ends the layer's sublayer `name` behind its last op: adds norms.
+  /// Ends the layer's sublayer `name` after its last op: adds norms.
   void leave(std::string_view name, const ResidualBlock& block, const SublayerExit& exit,
              BufferId input);
 

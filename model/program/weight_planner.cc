@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kOwnOrder = "columns in their own order";
 
-// How many missing tensors a message lists before it only counts.
+// The most missing tensors that a message names; it counts the rest.
 constexpr std::size_t kListed = 5;
 
 std::string with_expert(std::string name, int expert) {
@@ -26,9 +26,9 @@ std::string with_expert(std::string name, int expert) {
   return name;
 }
 
-// The names that a weight or a bias may have in a file, the usual one first. Parameters that are no
-// modules' (stacked experts, sinks) have no ".weight". Files from before PyTorch call a norm's
-// ".gamma" and ".beta".
+// Returns the names that a weight or a bias may have in a file, the usual one first. Parameters
+// that belong to no module (stacked experts, sinks) have no ".weight". Files that are older than
+// PyTorch call a norm's ".gamma" and ".beta".
 std::vector<std::string> spellings(const std::string& name, std::string_view suffix) {
   std::vector<std::string> all = {name + std::string(suffix)};
   if (suffix == ".weight") {
@@ -37,7 +37,7 @@ std::vector<std::string> spellings(const std::string& name, std::string_view suf
   } else if (suffix == ".bias") {
     all.push_back(name + "_bias");
     all.push_back(name + ".beta");
-    // Where a spec names the weight whole, its bias stands beside it.
+    // If a spec states the weight's full name, its bias has the name beside it.
     for (const auto& [weight, bias] : {std::pair(".weight", ".bias"), {".gamma", ".beta"}}) {
       const std::string_view whole = weight;
       if (name.ends_with(whole)) all.push_back(name.substr(0, name.size() - whole.size()) + bias);
@@ -46,21 +46,21 @@ std::vector<std::string> spellings(const std::string& name, std::string_view suf
   return all;
 }
 
-// Whether a tensor holds the matrices of all experts, and so many that there is one for `expert`:
-// as [experts, rows, columns] or [experts * rows, columns].
+// Whether a tensor has the matrices of all experts, including `expert`: as [experts, rows, columns]
+// or [experts * rows, columns].
 bool is_stack(const std::vector<std::int64_t>& shape, std::int64_t rows, std::int64_t expert) {
   if (shape.size() == 3) return expert < shape[0] && shape[1] == rows;
   return shape.size() == 2 && shape[0] > rows && shape[0] % rows == 0 && expert < shape[0] / rows;
 }
 
-// The type in which a part can be held.
+// Returns the type in which a part can be held.
 DType held_dtype(const MatrixPart& part) {
   const DType dtype = part.tensor->dtype;
   const bool whole_blocks = part.inputs % block_of(dtype).elements == 0;
   return dtype == DType::kF64 || !whole_blocks ? DType::kF32 : dtype;
 }
 
-// Which outputs are held in which type; neighbours of one type are one run.
+// Returns the types in which outputs are held; neighbours of one type are one run.
 std::vector<WeightRun> runs_of(const MatrixPlan& matrix) {
   std::vector<WeightRun> runs;
   for (const MatrixPart& part : matrix.parts) {
@@ -78,7 +78,7 @@ std::vector<WeightRun> runs_of(const MatrixPlan& matrix) {
   return merged;
 }
 
-// Whether the columns of all parts stand in the same order.
+// Whether the columns of all parts are in the same order.
 bool is_one_order(const std::vector<MatrixPart>& parts) {
   const auto& first = parts.front().tensor->input_order;
   return std::ranges::all_of(parts, [&](const MatrixPart& part) {
@@ -87,7 +87,7 @@ bool is_one_order(const std::vector<MatrixPart>& parts) {
   });
 }
 
-// Gives the matrix one type where the parts' types agree. Where not, parts keep their types if
+// Gives the matrix one type if the parts' types agree. Otherwise parts keep their types if
 // possible. Parts with columns in different orders become plain numbers, in the inputs' order.
 void plan_types(MatrixPlan& matrix) {
   if (!is_one_order(matrix.parts)) {
@@ -155,7 +155,7 @@ std::optional<WeightPlanner::View> WeightPlanner::view(const LinearBlock& block,
   // GGUF leaves out a first dimension of 1.
   if (outputs == 1 && shape.size() == 1) shape.insert(shape.begin(), 1);
   View view{tensor, 0, outputs, inputs, inputs, 1};
-  // Blocks run along the inputs, however a model stores its plain matrices.
+  // Blocks run along the inputs, even in models that store plain matrices transposed.
   const bool transposed = block.transposed && !is_encoded(tensor->dtype);
   if (expert != kAbsent && is_stack(shape, transposed ? inputs : outputs, expert)) {
     view.offset = expert * outputs * inputs;
@@ -205,7 +205,7 @@ WeightPlanner::Linear WeightPlanner::add(Builder builder, const KeptPart& kept) 
   builder.has_bias = builder.has_bias && kept.bias;
   keep_part(builder.matrix, kept);
   plan_types(builder.matrix);
-  // A head tied to the embedding, or layers that share weights, are one matrix.
+  // A head tied to the embedding, or layers that share weights, use one matrix.
   linear.weight = static_cast<MatrixId>(program_.matrices.size());
   program_.matrices.push_back(std::move(builder.matrix));
   if (builder.has_bias) {
@@ -219,7 +219,7 @@ void WeightPlanner::hold_alike(std::span<const MatrixId> matrices) {
   const auto plan_of = [this](MatrixId id) -> MatrixPlan& {
     return program_.matrices[static_cast<std::size_t>(id)];
   };
-  // The missing tensor is reported elsewhere.
+  // Another function reports the missing tensor.
   if (std::ranges::find(matrices, MatrixId()) != matrices.end()) return;
   const MatrixPlan& first = plan_of(matrices.front());
   const bool alike = std::ranges::all_of(matrices, [&](MatrixId id) {
@@ -326,7 +326,7 @@ WeightPlanner::Linear WeightPlanner::gated(const std::string& name, const GatedM
 
 std::int64_t WeightPlanner::input_grain(const LinearBlock& block, int expert) {
   const CheckpointTensor* tensor = find(block.tensor, ".weight", expert);
-  if (tensor == nullptr) return 1;  // told where it is needed
+  if (tensor == nullptr) return 1;  // reported where the tensor is needed
   return tensor->input_order == nullptr ? block_of(tensor->dtype).elements : 0;
 }
 
@@ -418,7 +418,7 @@ const CheckpointTensor* WeightPlanner::embedding(const TensorNames& names, std::
   }
   if (tensor->shape != std::vector{rows, columns})
     misfit(*tensor, shape_text(std::array{rows, columns}));
-  // Devices read its rows as they stand in the file.
+  // Devices read its rows as they are in the file.
   if (tensor->dtype == DType::kF64) misfit(*tensor, "f32 or a shorter type");
   if (!bytes_of(tensor->dtype, columns)) misfit(*tensor, "rows of whole blocks");
   if (tensor->input_order) misfit(*tensor, kOwnOrder);

@@ -39,7 +39,7 @@ Result<std::vector<float>> values_of(const CheckpointTensor& tensor) {
                         "tensor " + in_quotes(tensor.name) + " holds what is no sum");
 }
 
-/// The sums of a tensor's inputs over their counts, one for each expert where it has several.
+/// Returns the sums of a tensor's inputs over their counts, one for each expert if it has several.
 Result<std::vector<float>> mean_squares(const CheckpointTensor& sums,
                                         const CheckpointTensor& counts) {
   auto values = values_of(sums);
@@ -52,7 +52,7 @@ Result<std::vector<float>> mean_squares(const CheckpointTensor& sums,
                                            std::to_string(count->size()) + " counts");
   const std::size_t inputs = values->size() / count->size();
   for (std::size_t i = 0; i < values->size(); ++i) {
-    // The file's count is 0 where no token came by.
+    // The file's count is 0 if the expert saw no token.
     (*values)[i] /= std::max((*count)[i / inputs], 1.0F);
   }
   return values;
@@ -76,7 +76,7 @@ Result<ImportanceMap> read_gguf_importance(const SharedSource& source) {
   return importance;
 }
 
-/// llama-imatrix's files before it wrote GGUF: i32 and f32, little-endian.
+/// Reads files of llama-imatrix from before it wrote GGUF: i32 and f32, little-endian.
 Result<ImportanceMap> read_old_importance(ByteWindow& window, const std::string& file) {
   constexpr std::int32_t kMostEntries = 1 << 20;
   constexpr std::int32_t kMostNameBytes = 1024;

@@ -9,8 +9,7 @@
 
 namespace weft {
 
-/// llama.cpp's ways of choosing a type for each tensor of a GGUF file, by llama-quantize's
-/// names.
+/// llama.cpp's rules to choose a type for each tensor of a GGUF file, by llama-quantize's names.
 enum class MixId : std::uint8_t {
   // NOLINTBEGIN(readability-identifier-naming): the mixes' own names
   kF32,
@@ -54,7 +53,7 @@ struct Mix {
   std::string_view name;        ///< "q4_k_m"
   std::string_view alias;       ///< llama-quantize's other name for it ("q4_k"), or empty
   std::uint32_t file_type = 0;  ///< the general.file_type of its files
-  DType dtype = DType::kF16;    ///< type of the tensors that no rule names
+  DType dtype = DType::kF16;    ///< type of the tensors to which no rule applies
 };
 
 /// All mixes, in the order of MixId.
@@ -62,10 +61,10 @@ struct Mix {
 
 [[nodiscard]] const Mix& mix_of(MixId id) noexcept;
 
-/// Returns the mix of that name or alias, in small letters; null where there is none.
+/// Returns the mix of that name or alias, in lower case; null if there is none.
 [[nodiscard]] const Mix* mix_named(std::string_view name) noexcept;
 
-/// Returns the mix of that general.file_type; null where there is none.
+/// Returns the mix of that general.file_type; null if there is none.
 [[nodiscard]] const Mix* mix_numbered(std::uint32_t file_type) noexcept;
 
 }  // namespace weft

@@ -22,7 +22,7 @@ Error lacks_importance(std::string_view tensor, DType dtype) {
           " needs the tensor's importance, without which it is noise (weft quantize --importance)"};
 }
 
-/// Experts whose matrices the model has one by one.
+/// Whether the tensor stacks experts whose matrices are separate in the model.
 bool is_matrix_stack(const GgufTensor& tensor) {
   return tensor.shape.size() >= 3 && std::cmp_equal(tensor.shape.front(), tensor.sources.size());
 }
@@ -86,7 +86,7 @@ ImportanceMap renamed_importance(ImportanceMap importance, const GgufNames& name
     const auto found = importance.find(tensor.name);
     if (found == importance.end() || tensor.sources.empty()) continue;
     const std::vector<float> values = found->second;
-    // The importances of a stack are one list for each expert, or one for all.
+    // The importances of a stack are one list for each expert, or one list for all.
     const std::size_t parts = is_matrix_stack(tensor) ? tensor.sources.size() : 1;
     if (values.size() % parts != 0) continue;
     const auto length = static_cast<std::ptrdiff_t>(values.size() / parts);

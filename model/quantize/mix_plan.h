@@ -23,23 +23,23 @@ struct MixPlan {
   const ImportanceMap* importance = nullptr;  ///< null: no importance matrix
 };
 
-/// Returns the types that llama-quantize would give the tensors of a GGUF file, or of a model in
-/// that form. Tensors that keep their type are not in the map. kCannotQuantize names a tensor whose
-/// type needs an importance matrix, where the matrix lacks that tensor.
+/// Returns the types that llama-quantize would choose for the tensors of a GGUF file, or of a model
+/// in that form. Tensors that keep their type are not in the map. kCannotQuantize names a tensor
+/// whose type needs an importance matrix that lacks the tensor.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const Checkpoint& gguf);
 
-/// Plans a model that is not in GGUF's form, for its own tensors: each tensor gets the type of the
-/// GGUF tensor that would hold its numbers.
+/// Plans a model that is not in GGUF's form, by its own names: each tensor gets the type of the
+/// GGUF tensor that would have its numbers.
 [[nodiscard]] Result<TensorTypes> plan_mix(const MixPlan& plan, const GgufNames& names);
 
-/// Plans a model for which GGUF has `names`; null: it has none. Returns no types where all matrices
-/// get the mix's own type: with a mix of floats, and with any mix without names. kCannotQuantize
-/// where that type needs an importance matrix and there is none.
+/// Plans a model for which GGUF has `names`; null: it has none. Returns no types if all matrices
+/// get the mix's own type: with a mix of floats, and with any mix without names. kCannotQuantize if
+/// that type needs an importance matrix and there is none.
 [[nodiscard]] Result<std::optional<TensorTypes>> plan_mix_or_type(const MixPlan& plan,
                                                                   const GgufNames* names);
 
 /// Returns an importance matrix by the names of a model that is not in GGUF's form, from a matrix
-/// by GGUF's names. Entries by the model's own names stay.
+/// by GGUF's names. Entries with the model's own names stay.
 [[nodiscard]] ImportanceMap renamed_importance(ImportanceMap importance, const GgufNames& names);
 
 }  // namespace weft

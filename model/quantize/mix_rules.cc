@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-// --- How the rules see a tensor.
+// --- A tensor's properties for the rules.
 
 enum class Role : std::uint8_t {
   kEmbedding,
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 2> kEmbeddings = {"token_embd.weight",
                                                          "per_layer_token_embd.weight"};
 constexpr std::string_view kHeadName = "output.weight";
 
-/// The first of these parts that a tensor's name contains gives its role.
+/// The first of these parts that is in a tensor's name determines its role.
 constexpr std::array kNameParts = {
     NamePart{"attn_qkv.weight", Role::kQkv}, NamePart{"attn_kv_b.weight", Role::kKvB},
     NamePart{"attn_v.weight", Role::kValue}, NamePart{"attn_k.weight", Role::kKey},
@@ -48,7 +48,7 @@ constexpr std::array kNameParts = {
     NamePart{"ffn_down", Role::kDown},
 };
 
-/// Tensors of families that Weft reads; these tensors keep their type.
+/// Parts of names of tensors that keep their type, in the families that Weft reads.
 constexpr std::array<std::string_view, 6> kKeptParts = {
     "_norm.weight", "ffn_gate_inp.weight",  "altup",
     "laurel",       "per_layer_model_proj", "attn_rel_b.weight"};
@@ -110,11 +110,11 @@ struct Ordinal {
   }
 };
 
-/// A tensor as the conditions see it.
+/// A tensor's properties for the conditions.
 struct Candidate {
   Role role = Role::kOther;
-  Ordinal place;         ///< its layer among the layers, or its number among the attention's values
-  Ordinal counted;       ///< its number among the tensors of its role; `count` is the layers'
+  Ordinal place;         ///< its layer among the layers, or its index among attention's values
+  Ordinal counted;       ///< its index among the tensors of its role; `count` is the layers'
   bool stacked = false;  ///< a stack of experts
   bool whole = true;     ///< its rows are whole blocks of the mix's type
   bool has_importance = false;
@@ -192,7 +192,7 @@ constexpr Roles kValues = {Role::kValue, Role::kQkv, Role::kKvB};
 constexpr Roles kKeysAndQueries = {Role::kKey, Role::kQuery};
 constexpr Roles kGatesAndUps = {Role::kGate, Role::kUp};
 
-/// The type of tensors with some roles in some mixes, where a condition holds.
+/// The type of tensors with some roles in some mixes, if a condition holds.
 struct Rule {
   Mixes mixes;
   Roles roles;
@@ -213,7 +213,7 @@ constexpr std::array kRules = {
          DType::kQ5_K},
     Rule{{kQ8_0}, {Role::kHead}, always, DType::kQ8_0},
     Rule{kAllMixes, {Role::kHead}, always, DType::kQ6_K},
-    // The embedding, and MXFP4, which is for experts.
+    // The embedding; also MXFP4, which is for experts.
     Rule{{kMXFP4_MOE}, kAnyRole, stacked, DType::kMXFP4},
     Rule{{kMXFP4_MOE}, kAnyRole, always, DType::kQ8_0},
     Rule{{kIQ2_XXS, kIQ2_XS, kIQ1_S, kIQ1_M}, {Role::kEmbedding}, always, DType::kQ2_K},
@@ -285,7 +285,7 @@ DType by_rule(MixId mix, const Candidate& candidate) {
     return one.mixes.contains(mix) && one.roles.contains(candidate.role) && one.holds(candidate);
   });
   const DType dtype = rule == kRules.end() ? mix_of(mix).dtype : rule->dtype;
-  // Eight heads share a value there, so the matrix is small.
+  // Eight heads share a value in these models, so the matrix is small.
   const bool is_small =
       candidate.model->is_70b && kMoreBits.contains(mix) && kValues.contains(candidate.role);
   return is_small && (dtype == DType::kQ3_K || dtype == DType::kQ4_K) ? DType::kQ5_K : dtype;
@@ -305,7 +305,7 @@ constexpr std::array kSmallerBlocks = {
 
 bool is_whole(std::int64_t row, DType dtype) { return row % block_of(dtype).elements == 0; }
 
-/// Returns the type, or its replacement where a row is no whole number of its blocks.
+/// Returns the type, or its replacement if a row does not consist of whole blocks.
 DType fitting(std::int64_t row, DType dtype) {
   if (is_whole(row, dtype)) return dtype;
   const auto* smaller =
@@ -343,11 +343,11 @@ class TypeChooser {
     one.whole = whole;
     one.has_importance = choice_.has_importance;
     one.model = &model_;
-    // Values of all kinds are counted together.
+    // Values of all kinds have one counter.
     const Role counted = kValues.contains(one.role) ? Role::kValue : one.role;
     const std::int64_t number = counts_[static_cast<std::size_t>(counted)]++;
     one.counted = one.place = {number, counted == Role::kValue ? values_ : model_.layers};
-    // The tensors of experts need not stand in the order of the layers.
+    // The tensors of experts need not be in the order of the layers.
     if (counted != Role::kValue && model_.experts > 1)
       one.place.at = layer_of(tensor.name).value_or(number);
     return one;

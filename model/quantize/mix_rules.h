@@ -13,19 +13,19 @@
 
 namespace weft {
 
-/// The facts about a model that llama.cpp's choice of types depends on.
+/// The facts about a model on which llama.cpp's choice of types depends.
 struct MixModel {
   std::string architecture;  ///< general.architecture
   std::int64_t layers = 0;
   std::int64_t experts = 0;
   std::int64_t queries_per_kv_head = 1;  ///< in the first layer; 0: it has no KV heads
-  bool is_70b = false;                   ///< llama.cpp counts the model among those of 70 billion
+  bool is_70b = false;  ///< llama.cpp treats the model as one of 70 billion parameters
 };
 
-/// Reads a GGUF file's metadata, flat (Checkpoint::config()).
+/// Reads a GGUF file's flat metadata (Checkpoint::config()).
 [[nodiscard]] MixModel mix_model(const boost::json::value& config);
 
-/// A tensor by its name in GGUF files.
+/// A tensor with its name in GGUF files.
 struct MixTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< outermost first

@@ -25,10 +25,10 @@ Error refusal(const CheckpointTensor& tensor, const std::string& why) {
 
 /// A program's use of a checkpoint's matrices.
 struct MatrixUse {
-  TensorSet layers;      ///< multiplied by in the layers
+  TensorSet layers;      ///< matrices that the layers multiply by
   TensorSet ends;        ///< embedding and head
   TensorSet routers;     ///< routers of experts
-  TensorSet transposed;  ///< their inputs do not stand side by side
+  TensorSet transposed;  ///< matrices whose inputs are not contiguous
 
   void add(const MatrixPlan& matrix, TensorSet MatrixUse::* use) {
     for (const MatrixPart& part : matrix.parts) {

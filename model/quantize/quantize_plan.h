@@ -13,7 +13,7 @@
 
 namespace weft {
 
-/// The type of the tensors whose name a shell pattern matches ("*.down_proj.weight").
+/// A type for the tensors whose names match a shell pattern ("*.down_proj.weight").
 struct TypeRule {
   std::string pattern;
   DType dtype = DType::kF16;
@@ -22,8 +22,8 @@ struct TypeRule {
 struct QuantizeOptions {
   DType dtype = DType::kQ8_0;
   std::vector<TypeRule> rules;  ///< the first match applies, before `types` and `dtype`
-  bool may_stay = false;        ///< it is no error where all tensors keep their types
-  bool with_ends = false;       ///< the embedding and the head become an encoding too
+  bool may_stay = false;        ///< it is no error if all tensors keep their types
+  bool with_ends = false;       ///< the embedding and the head are encoded too
   /// A mix: the type of each tensor that changes; replaces `dtype`.
   std::optional<std::map<std::string, DType, std::less<>>> types = {};
 };
@@ -34,17 +34,17 @@ struct PlannedTensor {
   DType dtype = DType::kF32;
 };
 
-/// Decides in which type each of a checkpoint's tensors is written, in their order.
+/// Decides the type in which each of a checkpoint's tensors is written, in their order.
 ///
-/// With an encoding, those become `dtype` that the program multiplies by in its layers, as they
-/// stand and in rows of whole blocks. All others keep their type: embedding and head, unless
-/// `with_ends`; the routers of experts, whose errors reach every token; norms, biases and other
-/// vectors; matrices that the file has transposed. With f32, f16 or bf16 all the program's
+/// With an encoding, matrices become `dtype` if the program multiplies by them in its layers,
+/// untransposed and in rows of whole blocks. All other tensors keep their type: embedding and head,
+/// unless `with_ends`; the routers of experts, whose errors reach every token; norms, biases and
+/// other vectors; matrices that are transposed in the file. With f32, f16 or bf16 all the program's
 /// matrices, and the embedding, get that type. With `types` a tensor gets its type in that map, if
 /// its rows have whole blocks of it. A rule changes the type of any matrix.
 ///
-/// kCannotQuantize naming the tensor: a rule's matrix does not fit its type, or the file has
-/// encoded it already; and where there would be nothing to do, naming the type.
+/// kCannotQuantize names a tensor if a rule's matrix does not fit its type or is already encoded in
+/// the file, and the type if there would be nothing to do.
 [[nodiscard]] Result<std::vector<PlannedTensor>> plan_quantization(const Checkpoint& checkpoint,
                                                                    const Program& program,
                                                                    const QuantizeOptions& options);

@@ -14,9 +14,9 @@
 namespace weft {
 namespace {
 
-// A thread holds a piece of so many numbers in f32, and what they become.
+// Numbers of a piece. A thread holds it in f32, and its result.
 constexpr std::int64_t kPieceNumbers = std::int64_t{1} << 20;
-// Between two looks at the progress, and at whether to go on.
+// Time between two calls of the progress function, which may also end the work.
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 /// Some rows of a tensor.
@@ -64,7 +64,7 @@ class PieceQueue {
     changed_.notify_one();
   }
 
-  /// Waits for `threads` threads, and lets the caller watch, once more when they have finished.
+  /// Waits for `threads` threads. Meanwhile and at the end it calls the caller's progress function.
   Result<bool> wait(int threads) {
     bool stopped = false;
     std::unique_lock lock(mutex_);

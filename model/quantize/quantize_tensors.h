@@ -12,21 +12,21 @@
 
 namespace weft {
 
-/// The tensors to write, and where. Borrowed for the call.
+/// The tensors to write, and the file. Borrowed for the call.
 struct QuantizeJob {
   std::span<const PlannedTensor> tensors;
-  const TensorLayout* layout = nullptr;  ///< of these tensors
+  const TensorLayout* layout = nullptr;  ///< layout of these tensors
   const OutputFile* file = nullptr;
-  const ImportanceMap* importance = nullptr;  ///< of some of them; null: none
-  int threads = 0;                            ///< 0: as many as there are processors
-  /// Called on the caller's thread now and then, and at the end, with the checkpoint's bytes that
-  /// are done and all of them; false ends the work.
+  const ImportanceMap* importance = nullptr;  ///< importances of some tensors; null: none
+  int threads = 0;                            ///< 0: one for each processor
+  /// Called regularly on the caller's thread, and at the end, with the checkpoint's bytes that are
+  /// done and the total. Returning false ends the work.
   std::function<bool(std::int64_t, std::int64_t)> progress;
 };
 
-/// Writes the whole file. Each thread holds some MiB of one tensor at a time. Returns whether the
-/// writing was let finish. kCannotQuantize naming tensor and row of a number that its type does not
-/// have, and an importance of another length; errors of reading and writing.
+/// Writes the whole file. Each thread holds some MiB of one tensor at a time. Returns false if
+/// `progress` ended the work. kCannotQuantize naming tensor and row for a number that its type
+/// cannot hold, and for an importance of another length; errors of reading and writing.
 [[nodiscard]] Result<bool> write_tensors(const QuantizeJob& job);
 
 }  // namespace weft

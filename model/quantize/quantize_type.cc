@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// A name with more differences than this is another name, not a mistyped one.
+// The most differences of a mistyped name; with more it is another name.
 constexpr std::size_t kTypeTypos = 2;
 constexpr std::size_t kMostSuggestions = 5;
 
@@ -24,8 +24,8 @@ struct OtherName {
   DType dtype;
 };
 
-/// Inferflow's names: the names in its paper's table 3 and in its configuration, and their block
-/// variants (tensor_common.cc). Variants that only find a scale differently share a layout.
+/// Inferflow's names from its paper's table 3 and its configuration, and their block variants
+/// (tensor_common.cc). Variants that differ only in finding the scale share a layout.
 constexpr std::array kInferflowNames = {
     OtherName{"q8", DType::kQ8_B32},        OtherName{"q8_b32t1", DType::kQ8_B32},
     OtherName{"q8_b32t2", DType::kQ8_0},    OtherName{"q6", DType::kQ6_B64},
@@ -40,7 +40,7 @@ constexpr std::array kInferflowNames = {
     OtherName{"q2_b32t1a", DType::kQ2_B32}, OtherName{"q2_b32t1b", DType::kQ2_B32},
 };
 
-/// Returns the name in small letters, without the prefix that llama.cpp's header gives it.
+/// Returns the name in lower case, without the prefix in llama.cpp's header.
 std::string plain_name(std::string_view typed) {
   std::string name(typed);
   for (char& letter : name) {
@@ -53,13 +53,13 @@ std::string plain_name(std::string_view typed) {
   return name;
 }
 
-/// A type that weights can be written in.
+/// Whether weights can be written in a type.
 bool is_written(DType dtype) {
   if (is_encoded(dtype)) return can_quantize(dtype);
   return is_float(dtype) && dtype != DType::kF64;
 }
 
-/// The types that weights can be written in and that are no mix's name.
+/// Returns the types in which weights can be written and that are not a mix's name.
 std::vector<DType> plain_types() {
   std::vector<DType> types;
   for (const Encoding& encoding : encodings()) {

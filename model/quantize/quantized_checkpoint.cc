@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-/// Encodes rows of a tensor whose file it keeps open.
+/// Encodes rows of a tensor and keeps the tensor's file open.
 class EncodedRows final : public RowMaker {
  public:
   EncodedRows(CheckpointTensor tensor, DType dtype) : tensor_(std::move(tensor)), dtype_(dtype) {}
@@ -53,7 +53,7 @@ Result<Checkpoint> quantized_checkpoint(const Checkpoint& checkpoint, const Prog
   if (!wanted) return wanted.error();
   QuantizeOptions options;
   options.dtype = wanted->dtype;
-  options.may_stay = !is_encoded(wanted->dtype);  // they may have that type already
+  options.may_stay = !is_encoded(wanted->dtype);  // they may already have that type
   if (wanted->mix != nullptr) {
     auto types = types_of(*wanted->mix, checkpoint, program, family);
     if (!types) return types.error();

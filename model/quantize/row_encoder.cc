@@ -26,7 +26,7 @@ std::byte* store(T value, std::byte* to) {
   return to + sizeof(value);
 }
 
-/// Returns false where a number is too large for the type.
+/// Returns false if a number is too large for the type.
 bool narrow(DType dtype, std::span<const float> from, std::byte* to) {
   for (const float number : from) {
     if (dtype == DType::kF32) {

@@ -13,22 +13,22 @@
 
 namespace weft {
 
-/// By a tensor's name: how much the squared error of each input's weights counts. Stacked experts
-/// have the numbers of one expert after the other.
+/// The weight of each input's squared error, by tensor name. Stacked experts have the numbers of
+/// all experts in order.
 using ImportanceMap = std::map<std::string, std::vector<float>, std::less<>>;
 
-/// Rows [first, first + count) of a tensor, which has one row where it has no dimension.
+/// Rows [first, first + count) of a tensor. A tensor without dimensions has one row.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
 [[nodiscard]] std::int64_t row_numbers(const CheckpointTensor& tensor);
-/// Bytes of one of the tensor's rows in a type. Rows that are no whole blocks are a bug of the
-/// caller: internal_error.
+/// Returns the bytes of one of the tensor's rows in a type. Rows without whole blocks are a bug of
+/// the caller: internal_error.
 [[nodiscard]] std::int64_t row_bytes(const CheckpointTensor& tensor, DType dtype);
 
-/// Turns rows of tensors into bytes of the planned types. Owner only: each thread has one.
+/// Converts rows of tensors to bytes of the planned types. Owner only: each thread has one.
 class RowEncoder {
  public:
   /// `importance` is borrowed; null: all weights count alike.
@@ -41,11 +41,11 @@ class RowEncoder {
                                     std::span<std::byte> out);
 
  private:
-  /// Encodes numbers_[index * row ...], the row `number` of its tensor; false where a number does
-  /// not fit.
+  /// Encodes numbers_[index * row ...], which is row `number` of its tensor; returns false if a
+  /// number does not fit.
   [[nodiscard]] Result<bool> encode_row(const PlannedTensor& tensor, std::int64_t index,
                                         std::int64_t number, std::byte* to) const;
-  /// Returns null where the tensor has none.
+  /// Returns null if the tensor has none.
   [[nodiscard]] Result<const float*> importance_for(const CheckpointTensor& tensor,
                                                     std::int64_t number) const;
 

@@ -6,8 +6,8 @@ namespace weft {
 
 class SpecTableReader;
 
-/// The table's `activation`, by the names that Hugging Face's configs use; the reader's scope keeps
-/// errors.
+/// Returns the table's `activation`, by its name in Hugging Face's configs; the reader's scope
+/// keeps errors.
 [[nodiscard]] Activation activation_of(const SpecTableReader& reader);
 
 }  // namespace weft

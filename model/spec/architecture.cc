@@ -23,7 +23,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Bounds far above any model there is; what they admit can still be multiplied in 64 bits.
+// Bounds far above any existing model; products of these numbers fit 64 bits.
 constexpr std::int64_t kMaxLayers = 1024;
 constexpr std::int64_t kMaxHeads = 1024;
 constexpr std::int64_t kMaxHeadSize = 1024;
@@ -80,12 +80,13 @@ class Resolver {
     for (const auto& [name, unused] : *let.fields()) scope_.set(name, let.value(name));
   }
 
-  // Refuses a config that asks for a feature that no block has: the model must not run without it.
+  // Refuses a config that requires a feature that no block has: without it the model would give
+  // wrong results.
   void check_requirements() {
     const json::value* list = top_.fields()->if_contains("requires");
     if (list == nullptr) return;
     for (const json::value& item :
-         list->get_array()) {  // Spec::parse saw that they are expressions
+         list->get_array()) {  // Spec::parse has checked that they are expressions
       const json::value met = scope_.evaluate(item, "requires");
       if (met.is_bool() && met.get_bool()) continue;
       const std::string text(item.get_string());
@@ -95,7 +96,7 @@ class Resolver {
     }
   }
 
-  // An end token that is passed over would let a model write to the end of its context.
+  // A missing end token would let a model write to the end of its context.
   std::vector<std::int64_t> end_tokens(std::int64_t vocabulary) {
     const json::value found = top_.value("end_tokens");
     if (found.is_null()) return {};
@@ -175,7 +176,7 @@ class Resolver {
     return layer;
   }
 
-  /// A tensor's names by a key of the table, with the layer's number put in.
+  /// Returns a tensor's names from a key of the table, with the layer's number put in.
   TensorNames names(const SpecTableReader& reader, std::string_view key) {
     TensorNames names = reader.texts(key);
     for (std::string& name : names) replace_all(name, "{layer}", layer_);
@@ -310,7 +311,7 @@ class Resolver {
     return block;
   }
 
-  /// The last earlier layer whose keys and values this layer can read.
+  /// Returns the last earlier layer whose keys and values this layer can read.
   static std::int32_t layer_like(const SpecTableReader& reader, const AttentionBlock& block,
                                  const StackBlock& stack) {
     for (std::size_t i = stack.layers.size(); i-- > 0;) {
@@ -419,7 +420,7 @@ class Resolver {
     return block;
   }
 
-  // The parameters of the curves are learned before softplus, which makes them positive.
+  // The learned parameters pass through softplus, which makes them positive.
   static XieluSpec xielu(const SpecTableReader& reader) {
     const auto softplus = [](double x) {
       return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
@@ -540,8 +541,8 @@ std::string_view first_architecture(const Checkpoint& checkpoint) {
   return name == nullptr ? std::string_view() : std::string_view(name->data(), name->size());
 }
 
-/// A model that was saved without the layer that its tokens are chosen by ("Qwen3Model", but not
-/// "GPT2LMHeadModel"), and does not share it with the embedding.
+/// Whether a model was saved without its head ("Qwen3Model", but not "GPT2LMHeadModel"), and does
+/// not share the head with the embedding.
 bool is_headless(const Architecture& model, const Checkpoint& checkpoint) {
   const std::string_view name = first_architecture(checkpoint);
   if (!name.ends_with("Model") || name.ends_with("LMHeadModel") || model.head.tied) return false;
@@ -578,7 +579,7 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   Architecture model = resolve_tree(scope, tree, spec.name());
-  // A tensor that an expression has read is known, but is no weight.
+  // A tensor that only an expression reads is known, but is no weight.
   std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
   if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;
   if (scope.error()) {

@@ -38,7 +38,7 @@ namespace {
 
 using Node = Expression::Node;
 
-// Specs are written by people: deeper nesting than this is a mistake or an attack on the stack.
+// People write specs: deeper nesting is a mistake or an attack on the stack.
 constexpr int kMaxExpressionDepth = 64;
 
 class Parser {
@@ -54,7 +54,7 @@ class Parser {
   }
 
  private:
-  // Each level of the grammar, from the loosest. A level's operators associate to the left.
+  // The operators of each level of the grammar, from the loosest. They associate to the left.
   static constexpr std::array<std::array<std::string_view, 7>, 6> kLevels = {{
       {"??"},
       {"or"},
@@ -257,7 +257,7 @@ bool truth(const value& v) {
   return !v.get_object().empty();
 }
 
-// Numbers below this are exact as doubles, so arithmetic in double gives exact integers.
+// Integers below this are exact as doubles, so arithmetic in double gives exact results.
 constexpr double kExact = 9007199254740992.0;
 
 value number_value(double result, bool prefer_integer) {

@@ -16,18 +16,18 @@ class ExpressionScope {
  public:
   virtual ~ExpressionScope() = default;
 
-  /// The value of `name` ("hidden_size", "rope_scaling.factor"), null when there is none.
+  /// Returns the value of `name` ("hidden_size", "rope_scaling.factor"), null if there is none.
   [[nodiscard]] virtual const boost::json::value* find(std::string_view name) const = 0;
 
-  /// Whether the config states `name` at all, null included: null may mean "none" where leaving a
-  /// field out means a default.
+  /// Whether the config states `name` at all, even as null: null may mean "none", while a missing
+  /// field means a default.
   [[nodiscard]] virtual bool states(std::string_view name) const = 0;
 
-  /// The shape of a tensor of the checkpoint, outermost first; empty when there is none.
+  /// Returns the shape of a tensor of the checkpoint, outermost first; empty if there is none.
   [[nodiscard]] virtual std::vector<std::int64_t> shape_of(std::string_view tensor) const = 0;
 
-  /// The numbers of a short vector of the checkpoint as a list, one of a tensor without dimensions;
-  /// null when there is none.
+  /// Returns the numbers of a short vector of the checkpoint as a list, or one number for a tensor
+  /// without dimensions; null if there is none.
   [[nodiscard]] virtual Result<boost::json::value> numbers_of(std::string_view tensor) const = 0;
 };
 
@@ -47,13 +47,13 @@ class ExpressionScope {
 /// thread-safe.
 class Expression {
  public:
-  /// kBadSpec with the column when it cannot be parsed.
+  /// kBadSpec with the column if it cannot be parsed.
   [[nodiscard]] static Result<Expression> parse(std::string_view text);
 
-  /// kBadConfig when a field is missing or of the wrong type.
+  /// kBadConfig if a field is missing or of the wrong type.
   [[nodiscard]] Result<boost::json::value> evaluate(const ExpressionScope& scope) const;
 
-  /// The names in it with their values in `scope`, for messages: "a = 1, b = null".
+  /// Returns its names with their values in `scope`, for messages: "a = 1, b = null".
   [[nodiscard]] std::string names_with_values(const ExpressionScope& scope) const;
 
   struct Node;

@@ -20,7 +20,7 @@ namespace {
 namespace json = boost::json;
 
 const Spec& common_gguf_spec() {
-  // A test parses it: only a broken build throws.
+  // A test parses it, so only a broken build throws.
   static const Spec spec = Spec::parse(builtin_gguf_text(), "gguf.toml").value();
   return spec;
 }
@@ -31,7 +31,7 @@ std::string_view architecture_of(const Checkpoint& checkpoint) {
                                                 : std::string_view();
 }
 
-/// The fields that begin with the architecture's name, without it: "block_count".
+/// Returns the fields that begin with the architecture's name, without that name: "block_count".
 json::object own_fields(const Checkpoint& checkpoint) {
   const std::string prefix = std::string(architecture_of(checkpoint)) + ".";
   json::object fields;
@@ -41,8 +41,8 @@ json::object own_fields(const Checkpoint& checkpoint) {
   return fields;
 }
 
-/// Replaces keys of `base` by the same keys of `common`; adds no other keys. The name of a tensor
-/// goes into the table that names one.
+/// Replaces keys of `base` by the same keys of `common`, and adds no other keys. A tensor's name
+/// replaces the name in the table of that key.
 json::object replace_present(const json::object& base, const json::object& common) {
   json::object replaced = base;
   for (const auto& [key, value] : common) {
@@ -59,7 +59,7 @@ json::object replace_present(const json::object& base, const json::object& commo
   return replaced;
 }
 
-// The keys of tables whose values are names of tensors.
+// Keys of tables whose values are names of tensors.
 constexpr std::array<std::string_view, 6> kNameKeys = {"tensor",         "types", "sinks",
                                                        "selection_bias", "bias",  "weight_scales"};
 
@@ -67,7 +67,7 @@ bool is_name_key(std::string_view key) {
   return std::ranges::find(kNameKeys, key) != kNameKeys.end();
 }
 
-/// A key that stands for a table whose one key is `tensor`, or for the table itself.
+/// Whether a key may have a tensor's name instead of a table with the key `tensor`.
 bool may_be_name(std::string_view key) {
   constexpr std::array<std::string_view, 19> kTables = {
       "q",          "k",          "v",      "qkv",    "out",        "gate",     "up",
@@ -79,7 +79,7 @@ bool may_be_name(std::string_view key) {
          std::ranges::find(kOthers, key) != kOthers.end();
 }
 
-/// `base` with the tensor names of `over`, and nothing else of `over`.
+/// Returns `base` with the tensor names of `over`, and nothing else of `over`.
 json::object rename_tensors(const json::object& base, const json::object& over) {
   json::object renamed = base;
   for (const auto& [key, value] : over) {
@@ -116,7 +116,7 @@ bool names_architecture(const Spec& spec, const std::string& architecture) {
          names->get_array().end();
 }
 
-/// One value where all are alike, a list where not; null where there is none.
+/// Returns one value if all are equal, else a list; null if there is none.
 json::value in_short(json::array values) {
   if (values.empty()) return nullptr;
   const bool alike = std::ranges::all_of(values, [&](const auto& one) { return one == values[0]; });
@@ -146,7 +146,7 @@ json::object apply_gguf(const Spec& spec, SpecScope& scope) {
     if (fields.present()) {
       for (const auto& [key, unused] : *fields.fields()) {
         json::value value = fields.value(key);
-        // A field that the file lacks is not stated, which differs from a field that is null.
+        // A field that the file lacks stays unstated, which differs from null.
         if (!value.is_null()) config[key] = std::move(value);
       }
     }

@@ -28,7 +28,7 @@ Error bad_spec(const std::string& file, const std::string& what) {
 
 Result<json::value> from_toml(const toml::node& node, const std::string& file, int depth);
 
-// Keys keep the order of the file (toml++ sorts them): a `let` may use the ones above it.
+// Keys keep the order of the file (toml++ sorts them), because a `let` may use earlier ones.
 Result<json::value> from_table(const toml::table& table, const std::string& file, int depth) {
   std::vector<std::pair<std::string, const toml::node*>> entries;
   for (const auto& [key, item] : table) entries.emplace_back(key.str(), &item);
@@ -100,8 +100,8 @@ bool is_expression(const json::value& value) {
   return value.is_string() && value.get_string().starts_with('=');
 }
 
-// Expressions are parsed here so that a mistake shows when the spec is read, not when a model with
-// that branch is.
+// Parses expressions when the spec is read, so that a mistake shows at once and not only for a
+// model that uses that branch.
 Result<void> check_value(const json::value& value, const std::string& where,
                          const std::string& file) {
   if (value.is_array()) {
@@ -223,7 +223,8 @@ std::span<const Spec> builtin_specs() {
     std::vector<Spec> parsed;
     for (const BuiltinSpec& text : builtin_spec_texts()) {
       auto spec = Spec::parse(text.toml, std::string(text.name) + ".toml");
-      parsed.push_back(std::move(spec).value());  // a test parses each: only a broken build throws
+      // A test parses each, so only a broken build throws.
+      parsed.push_back(std::move(spec).value());
     }
     return parsed;
   }();

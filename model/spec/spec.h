@@ -14,8 +14,8 @@ namespace weft {
 
 class Checkpoint;
 
-/// A model family as data: which checkpoints it claims, and how its blocks, sizes and tensor names
-/// come from a checkpoint's config. docs/model-specs.md explains every key. Immutable.
+/// A model family as data: which checkpoints it claims, and how their config determines blocks,
+/// sizes and tensor names. docs/model-specs.md explains every key. Immutable.
 class Spec {
  public:
   /// Parses TOML and checks that every key is known. `file` is for messages. kBadSpec.
@@ -26,10 +26,10 @@ class Spec {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
-  /// The keys as JSON; strings that begin with "=" are expressions.
+  /// Returns the keys as JSON; strings that begin with "=" are expressions.
   [[nodiscard]] const boost::json::object& tree() const noexcept { return tree_; }
 
-  /// Whether a checkpoint with this config is one of the family: by claims.model_type, then
+  /// Whether a checkpoint with this config belongs to the family: by claims.model_type, then
   /// claims.architectures; a GGUF file by gguf.architectures and gguf.where.
   [[nodiscard]] bool claims(const Checkpoint& checkpoint) const;
 
@@ -42,19 +42,19 @@ class Spec {
   boost::json::object tree_;
 };
 
-/// The specs that come with Weft (config/models), by name. Parsed once, thread-safe.
+/// Returns the specs that come with Weft (config/models), by name. Parsed once, thread-safe.
 [[nodiscard]] std::span<const Spec> builtin_specs();
 
-/// The spec for a checkpoint: weft.toml of the model's folder (for a file, NAME.weft.toml beside
-/// it) when there is one, otherwise the built-in spec that claims it. kUnknownModel naming
+/// Returns the spec for a checkpoint: weft.toml in the model's folder (for a file, NAME.weft.toml
+/// beside it) if it exists, else the built-in spec that claims the checkpoint. kUnknownModel naming
 /// model_type and architectures.
 [[nodiscard]] Result<Spec> find_spec(const Checkpoint& checkpoint);
 
-/// `base` with the keys of `over` in place of its own, table by table.
+/// Returns `base` with the keys of `over` instead of its own, table by table.
 [[nodiscard]] boost::json::object merge_tables(const boost::json::object& base,
                                                const boost::json::object& over);
 
-/// One table of a spec and the keys it may have; for checks and for the documentation's test.
+/// One table of a spec and its possible keys; for checks and for the documentation's test.
 struct SpecTable {
   std::string_view name;
   std::span<const std::string_view> keys;

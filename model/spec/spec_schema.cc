@@ -5,9 +5,9 @@
 namespace weft {
 namespace {
 
-// "key" holds a value; "key:table" a table of that name or, where the table has a key `tensor`,
-// the tensor's name itself; "key|table" a value or a table of that name; "*" any key with a value;
-// "^" stands for the keys of another table.
+// Each string is a key. "key" has a value. "key:table" has a table of that name or, if the table
+// has a key `tensor`, the tensor's name itself. "key|table" has a value or a table of that name.
+// "*" allows any key with a value. "^" stands for the keys of another table.
 constexpr std::array<std::string_view, 23> kTop = {
     "name",
     "kind",

@@ -15,10 +15,11 @@ namespace {
 
 namespace json = boost::json;
 
-// Numbers of a tensor that an expression may read at most: some for each pair of a head.
+// The most numbers of a tensor that an expression may read: a few for each pair of a head.
 constexpr std::int64_t kMaxNumbers = 1024;
 
-// "a.b" is the field "a.b" (GGUF's keys are flat) or the field b of the object a. Null as it is.
+// Finds "a.b" as the field "a.b" (GGUF's keys are flat) or as the field b of the object a. Returns
+// null values too.
 const json::value* look_up(const json::object& object, std::string_view name) {
   if (const json::value* found = object.if_contains(name)) return found;
   for (std::size_t dot = name.find('.'); dot != std::string_view::npos;
@@ -31,7 +32,7 @@ const json::value* look_up(const json::object& object, std::string_view name) {
   return nullptr;
 }
 
-// 1024, not 1.024E3.
+// Prints 1024, not 1.024E3.
 std::string number_text(double number) {
   constexpr double kReadable = 1e15;
   const bool whole = std::trunc(number) == number && std::abs(number) < kReadable;

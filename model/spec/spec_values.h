@@ -31,35 +31,35 @@ class SpecScope final : public ExpressionScope {
   [[nodiscard]] Result<boost::json::value> numbers_of(std::string_view tensor) const override;
 
   void set(std::string_view name, boost::json::value value);
-  /// Names are looked up in this object before the config itself (a nested text_config).
+  /// Names are searched in this object before the config itself (a nested text_config).
   void set_root(const boost::json::object* root) { root_ = root; }
-  /// Names that a GGUF spec computed in place of config.json.
+  /// Sets the names that a GGUF spec computed in place of config.json.
   void set_config(boost::json::object config) { config_ = std::move(config); }
-  /// Tensors may be stored with or without one of these before their names.
+  /// Tensors may have one of these prefixes before their names, or none.
   void set_prefixes(std::vector<std::string> prefixes) { prefixes_ = std::move(prefixes); }
 
-  /// Tensors whose names begin with one of these count as present: tensors of a file that is still
-  /// to be written.
+  /// Tensors whose names begin with one of these count as present: they are tensors of a file that
+  /// is still to be written.
   void assume_tensors(std::vector<std::string> beginnings) { assumed_ = std::move(beginnings); }
 
-  /// The first failure wins.
+  /// Keeps the first error.
   void fail(Error error) {
     if (!error_) error_ = std::move(error);
   }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
   [[nodiscard]] const Checkpoint& checkpoint() const { return checkpoint_; }
-  /// The tensors whose numbers expressions have asked for.
+  /// Returns the tensors whose numbers expressions have read.
   [[nodiscard]] const std::vector<std::string>& tensors_read() const { return tensors_read_; }
 
-  /// A literal as it is; a string that begins with "=" evaluated.
+  /// Returns a literal unchanged; evaluates a string that begins with "=".
   [[nodiscard]] boost::json::value evaluate(const boost::json::value& value,
                                             const std::string& where);
 
  private:
-  /// Where names are looked up, in this order; null where there is none.
+  /// Returns the objects in which names are searched, in this order; null if there is none.
   [[nodiscard]] std::array<const boost::json::object*, 4> places() const;
-  /// The tensor of this name, with the layer's number for "{layer}"; null when there is none.
+  /// Returns the tensor of this name, with the layer's number for "{layer}"; null if there is none.
   [[nodiscard]] const CheckpointTensor* tensor(std::string_view name) const;
 
   const Checkpoint& checkpoint_;
@@ -72,7 +72,7 @@ class SpecScope final : public ExpressionScope {
   std::optional<Error> error_;
 };
 
-/// One table of a spec, read key by key in a scope. A table that is absent reads as all defaults.
+/// Reads one table of a spec key by key, in a scope. An absent table gives all defaults.
 class SpecTableReader {
  public:
   SpecTableReader(SpecScope& scope, const boost::json::object* fields, std::string path)
@@ -84,16 +84,16 @@ class SpecTableReader {
   [[nodiscard]] boost::json::value value(std::string_view key) const;
   [[nodiscard]] bool flag(std::string_view key, bool otherwise) const;
   [[nodiscard]] std::string text(std::string_view key, std::string_view otherwise) const;
-  /// A list of strings, or one.
+  /// Returns a list of strings; a single string is a list of one.
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
 
-  /// A finite number in [low, high]; without `otherwise` the key is required.
+  /// Returns a finite number in [low, high]; without `otherwise` the key is required.
   [[nodiscard]] double number(std::string_view key, std::optional<double> otherwise, double low,
                               double high) const;
   [[nodiscard]] std::int64_t integer(std::string_view key, std::optional<std::int64_t> otherwise,
                                      std::int64_t low, std::int64_t high) const;
 
-  /// One of `choices` by its name; the first when the key is absent.
+  /// Returns one of `choices` by its name; the first if the key is absent.
   template <class Enum>
   [[nodiscard]] Enum choice(
       std::string_view key,

@@ -9,9 +9,9 @@ namespace weft {
 class Checkpoint;
 struct CheckpointTensor;
 
-/// The tensor called `name`, or called so with one of `prefixes` taken away, put before, or put in
-/// the place of another ("model.norm" with "model." and "language_model.": "norm",
-/// "language_model.model.norm", "language_model.norm"); null when there is none.
+/// Returns the tensor called `name`, also with one of `prefixes` removed, added in front, or
+/// replacing another prefix ("model.norm" with "model." and "language_model.": "norm",
+/// "language_model.model.norm", "language_model.norm"). Null if there is none.
 [[nodiscard]] const CheckpointTensor* find_tensor(const Checkpoint& checkpoint,
                                                   std::string_view name,
                                                   std::span<const std::string> prefixes);

@@ -11,23 +11,24 @@ namespace weft {
 /// models/Pooling.py.
 enum class PoolingKind : std::uint8_t {
   kCls,           ///< the first token's
-  kMean,          ///< the mean of all
+  kMean,          ///< the mean of all tokens
   kLast,          ///< the last token's
-  kMax,           ///< the greatest of each number
+  kMax,           ///< the greatest value of each number
   kMeanSqrt,      ///< the sum divided by the root of the number of tokens
   kWeightedMean,  ///< the mean, weighted with 1, 2, 3, ...
 };
 
 /// Pools the hidden states of one sequence into one vector. Tokens come in the order of their
-/// positions, in one go or several; position 0 begins anew, as after an interruption. Sums are made
-/// in f64 and only in that order, so the vector does not depend on how the sequence was cut.
-/// Allocates in the constructor only. Owner only.
+/// positions, in one or several runs; position 0 restarts, as after an interruption. Sums are
+/// computed in f64 and only in that order, so the vector does not depend on how the sequence was
+/// cut. Allocates in the constructor only. Owner only.
 class Pooled {
  public:
-  /// `size`: numbers of a hidden state; `tokens`: of the sequence, at least 1.
+  /// `size` is the count of numbers of a hidden state; `tokens` is the length of the sequence, at
+  /// least 1.
   Pooled(PoolingKind kind, std::size_t size, std::int32_t tokens);
 
-  /// The positions whose hidden states are wanted: first .. end - 1.
+  /// Returns the first position whose hidden state is wanted; the last is end() - 1.
   [[nodiscard]] std::int32_t first() const noexcept {
     return kind_ == PoolingKind::kLast ? tokens_ - 1 : 0;
   }
@@ -35,12 +36,12 @@ class Pooled {
     return kind_ == PoolingKind::kCls ? 1 : tokens_;
   }
 
-  /// Adds a token's hidden state [size]. A state that is not wanted is skipped.
+  /// Adds a token's hidden state [size]. Skips an unwanted one.
   void add(std::int32_t position, std::span<const float> hidden) noexcept;
 
-  /// Whether all wanted hidden states have come.
+  /// Whether all wanted hidden states have been added.
   [[nodiscard]] bool complete() const noexcept { return next_ == end(); }
-  /// The vector of a sequence that is complete().
+  /// Returns the vector of a sequence that is complete().
   [[nodiscard]] std::vector<float> vector() const;
 
  private:

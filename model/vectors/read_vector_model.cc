@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-/// The folder that a model's other files are in; empty where it is one file with all.
+/// Returns the folder of a model's other files; empty if one file has everything.
 fs::path folder_of(const Checkpoint& checkpoint) {
   std::error_code ignored;
   return fs::is_directory(checkpoint.path(), ignored) ? checkpoint.path() : fs::path();
@@ -30,7 +30,7 @@ std::string_view word_of(const json::object& config, std::string_view key) {
   return text == nullptr ? std::string_view() : std::string_view(text->data(), text->size());
 }
 
-/// The activation that sentence-transformers' CrossEncoder noted in config.json.
+/// Returns the activation that sentence-transformers' CrossEncoder has written to config.json.
 std::string_view noted_activation(const json::object& config) {
   const json::value* const own = config.if_contains("sentence_transformers");
   if (own != nullptr && own->is_object()) {
@@ -62,7 +62,7 @@ std::vector<std::string> labels_of(const json::object& config, std::int64_t coun
   return labels;
 }
 
-/// How many tokens an input may have, as sentence-transformers and transformers note it.
+/// Returns the most tokens of an input, from the files of sentence-transformers and transformers.
 Result<std::int64_t> noted_tokens(const fs::path& folder) {
   if (folder.empty()) return std::int64_t{0};
   VectorModel noted;
@@ -93,7 +93,7 @@ Result<void> add_score_layers(const Architecture& architecture, const Checkpoint
   return {};
 }
 
-/// The pooling that a GGUF file states, by llama.cpp's numbers (enum llama_pooling_type).
+/// Returns the pooling that a GGUF file states, by llama.cpp's numbers (enum llama_pooling_type).
 PoolingKind gguf_pooling(const json::object& config, PoolingKind otherwise) {
   const std::string key = std::string(word_of(config, "general.architecture")) + ".pooling_type";
   const json::value* const value = config.if_contains(key);

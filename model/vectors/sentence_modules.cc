@@ -25,11 +25,11 @@ namespace json = boost::json;
 constexpr std::size_t kMaxModuleFile = std::size_t{16}
                                        << 20U;  // tokenizer_config.json has some MiB
 constexpr std::size_t kMaxModuleDepth = 32;
-/// Those that are known have at most five.
+/// Known models have at most five.
 constexpr std::size_t kMaxModules = 16;
 /// Models with a prompt for each task of their training have some dozen prompts.
 constexpr std::size_t kMaxPrompts = 1024;
-/// A file that says more than this of an input's tokens means that it says nothing.
+/// A file that states more tokens for an input means that it has no limit.
 constexpr std::int64_t kMostTokens = 100'000'000;
 
 Error bad_module(const fs::path& file, const std::string& what) {
@@ -54,7 +54,7 @@ std::int64_t tokens_of(const json::object& object, std::string_view key) {
   return number != nullptr && *number > 0 && *number < kMostTokens ? *number : 0;
 }
 
-/// Whether a path stays in the folder that it is read in.
+/// Whether a path stays inside the folder.
 bool stays_inside(const fs::path& path) {
   if (path.is_absolute() || path.has_root_name()) return false;
   for (const fs::path& part : path) {
@@ -64,8 +64,8 @@ bool stays_inside(const fs::path& path) {
 }
 
 struct PoolingName {
-  std::string_view name;  ///< of pooling_mode, as it is written since version 6
-  std::string_view flag;  ///< of the fields that there were before
+  std::string_view name;  ///< value of pooling_mode, as written since version 6
+  std::string_view flag;  ///< the field in older versions
   PoolingKind kind;
 };
 
@@ -114,7 +114,7 @@ Result<Activation> activation_of(const json::object& config, const fs::path& fil
   return bad_module(file, "activation_function: '" + name + "' is not supported");
 }
 
-/// Reads the modules behind the transformer itself.
+/// Reads the modules after the transformer itself.
 class ModuleReader {
  public:
   ModuleReader(fs::path folder, VectorModel& model) : folder_(std::move(folder)), model_(model) {}
@@ -169,7 +169,7 @@ class ModuleReader {
   }
 
   Result<void> norm(const Checkpoint& tensors) {
-    constexpr float kTorchEps = 1e-5F;  // of torch.nn.LayerNorm, which says no other
+    constexpr float kTorchEps = 1e-5F;  // torch.nn.LayerNorm's default
     const std::array<std::string, 1> name = {"norm"};
     auto read = read_norm(tensors, name, {}, model_.size(), kTorchEps);
     if (!read) return read.error();
@@ -211,7 +211,7 @@ Result<std::vector<float>> values_of(const CheckpointTensor& tensor, std::int64_
   return values;
 }
 
-/// A vector of `size`, or an empty one where there is none.
+/// Returns a vector of `size`; empty if the tensor does not exist.
 Result<std::vector<float>> optional_vector(const CheckpointTensor* tensor, std::int64_t size) {
   if (tensor == nullptr) return std::vector<float>();
   if (tensor->shape != std::vector<std::int64_t>{size}) {

@@ -13,29 +13,29 @@ namespace weft {
 
 class Checkpoint;
 
-/// A small file of JSON beside a model: nothing where there is none. kBadConfig names the file
-/// where it is no object.
+/// Reads a small JSON file beside a model; nothing if it does not exist. kBadConfig names the file
+/// if it is no object.
 [[nodiscard]] Result<std::optional<boost::json::object>> read_json_beside(
     const std::filesystem::path& file);
 
 /// Fills in pooling, layers and max_tokens of a model that sentence-transformers wrote into
-/// `folder`: modules.json, and the folder of each module that it lists. Returns false, with `model`
-/// unchanged, where there is no modules.json. Errors as of read_vector_model().
+/// `folder`: from modules.json, and the folder of each module that it lists. Returns false, with
+/// `model` unchanged, if there is no modules.json. Errors as in read_vector_model().
 [[nodiscard]] Result<bool> read_sentence_modules(const std::filesystem::path& folder,
                                                  VectorModel& model);
 
-/// Fills in max_tokens alone: max_seq_length of sentence_bert_config.json, or model_max_length of
-/// tokenizer_config.json, where version 6 of sentence-transformers writes it.
+/// Fills in max_tokens alone, from max_seq_length of sentence_bert_config.json, or model_max_length
+/// of tokenizer_config.json, where version 6 of sentence-transformers writes it.
 [[nodiscard]] Result<void> read_sentence_limits(const std::filesystem::path& folder,
                                                 VectorModel& model);
 
-/// Fills in the prompts of config_sentence_transformers.json, where the file exists. kBadConfig
-/// where a prompt is no text.
+/// Fills in the prompts of config_sentence_transformers.json, if the file exists. kBadConfig if a
+/// prompt is no text.
 [[nodiscard]] Result<void> read_sentence_prompts(const std::filesystem::path& folder,
                                                  VectorModel& model);
 
-/// Reads a layer from the checkpoint's tensors NAME.weight and, if it exists, NAME.bias, with the
-/// first of `names` that exists. `inputs`: the layer's inputs; its outputs are the tensor's.
+/// Reads a layer from the checkpoint's tensors NAME.weight and, if it exists, NAME.bias. NAME is
+/// the first of `names` that exists. The layer has `inputs` inputs; its outputs are the tensor's.
 /// kMissingTensor, kBadTensor.
 [[nodiscard]] Result<VectorLayer> read_dense(const Checkpoint& checkpoint,
                                              std::span<const std::string> names,

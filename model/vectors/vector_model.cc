@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-/// Sums of products are made in so many partial sums, which the compiler computes side by side.
+/// Partial sums of a product's sum, which the compiler computes in parallel.
 constexpr std::size_t kPartialSums = 8;
 
 double dot(std::span<const float> a, std::span<const float> b) {

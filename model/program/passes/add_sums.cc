@@ -21,7 +21,7 @@ class SumAdder {
   }
 
  private:
-  /// Returns where the first op of the head stands afterwards.
+  /// Returns the index of the head's first op afterwards.
   std::size_t sum_up(OpList& list) {
     const std::vector<bool> wanted = wanted_sums(list);
     std::vector<Op> ops;
@@ -38,7 +38,8 @@ class SumAdder {
     return head;
   }
 
-  /// By buffer: whether it is a part that some op reads other than to add it to another part.
+  /// By buffer: whether it is a part that some op reads for another purpose than adding it to a
+  /// part.
   [[nodiscard]] std::vector<bool> wanted_sums(const OpList& list) const {
     std::vector<bool> wanted(program_.buffers.size());
     const auto want = [&](BufferId id) {
@@ -89,7 +90,7 @@ class SumAdder {
   }
 
   Program& program_;
-  std::vector<BufferId> sum_of_;  // by buffer; kAbsent where it has none
+  std::vector<BufferId> sum_of_;  // by buffer; kAbsent if it has none
 };
 
 }  // namespace

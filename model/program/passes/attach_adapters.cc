@@ -13,44 +13,44 @@
 namespace weft {
 namespace {
 
-/// The rows and columns of a tensor's pair that a part of a matrix is made of.
+/// The rows and columns of a tensor's pair that belong to a part of a matrix.
 struct PairPart {
-  std::int64_t first_row = 0;  ///< of B
+  std::int64_t first_row = 0;  ///< first row of B
   std::int64_t row_step = 1;
   std::int64_t first_input = 0;
 };
 
 PairPart pair_part_of(const MatrixPart& part) {
   const std::int64_t length = part.tensor->shape.back();
-  // A tensor with its matrix as [inputs, outputs] has neighbouring inputs in different rows.
+  // If a tensor stores its matrix as [inputs, outputs], neighbouring inputs are in different rows.
   if (part.stride_input != 1)
     return {part.offset % length, part.stride_output, part.offset / length};
   return {part.offset / length, part.stride_output / length, part.offset % length};
 }
 
-/// A product of the adapted program before its ops are written.
+/// A product of the adapted program, before its ops are written.
 struct Product {
-  std::size_t at = 0;  ///< of the base's ops
+  std::size_t at = 0;  ///< index among the base's ops
   Extent sites;
   Extent runs;
-  std::size_t input = 0;  ///< which of the list's inputs it reads
+  std::size_t input = 0;  ///< index among the list's inputs
 };
 
-/// Products that read one value.
+/// Products that read the same value.
 struct SharedInput {
-  std::size_t first_product = 0;  ///< before which `low` is made
+  std::size_t first_product = 0;  ///< `low` is computed before this product
   Extent sites;
   BufferId low;
 };
 
-/// Writes the ops of one list.
+/// Writes the adapted ops of one list.
 class ListAdapter {
  public:
   ListAdapter(Program& program, OpList& list, std::size_t end)
       : program_(program), list_(list), end_(end) {}
 
-  /// Puts the list's new ops in place. Returns where op `end` stands afterwards, and in `both` a
-  /// list in which each product's old op stands among the new ones.
+  /// Puts the list's new ops in place. Returns the new index of op `end`. `both` gets a list in
+  /// which each product's old op is among the new ones.
   std::size_t run(OpList& both) {
     find_products();
     number_sites();
@@ -74,11 +74,11 @@ class ListAdapter {
   }
 
  private:
-  /// Finds the products and which of them read one value: a buffer that no op has written since.
-  /// Where a product of another value comes between, `low` is made again, because a GPU has room
-  /// for one `low` at a time.
+  /// Finds the products, and which of them read the same value: a buffer that no op has written
+  /// since. If a product of another value comes in between, `low` is computed again, because a GPU
+  /// has room for one `low` at a time.
   void find_products() {
-    BufferId last = kAbsent;  // the value that `low` is of
+    BufferId last = kAbsent;  // the value from which `low` is computed
     for (std::size_t at = 0; at < std::min(end_, list_.ops.size()); ++at) {
       const auto* product = std::get_if<LinearOp>(&list_.ops[at]);
       if (product != nullptr && can_have_adapters(*product)) {
@@ -98,7 +98,7 @@ class ListAdapter {
                matrix.parts, [](const MatrixPart& part) { return part.tensor->shape.size() <= 2; });
   }
 
-  /// Gives the sites of each input's products numbers that follow one another.
+  /// Numbers the sites of each input's products consecutively.
   void number_sites() {
     for (std::size_t input = 0; input < inputs_.size(); ++input) {
       SharedInput& shared = inputs_[input];
@@ -133,7 +133,7 @@ class ListAdapter {
     product.runs.count = std::ssize(program_.adapter_runs) - product.runs.first;
   }
 
-  /// The product's site of the part's tensor: a new one with the tensor's first part.
+  /// Returns the product's site for the part's tensor; creates it for the tensor's first part.
   std::size_t site_of(const Product& product, MatrixId weight, const MatrixPart& part,
                       const PairPart& pair) {
     auto& sites = program_.adapter_sites;
@@ -145,7 +145,7 @@ class ListAdapter {
     return sites.size() - 1;
   }
 
-  /// Writes a product's ops to the adapted list, and to `both` with the base's op behind them.
+  /// Writes a product's ops to the adapted list. `both` gets them too, followed by the base's op.
   void write(const Product& product, std::vector<Op>& ops, std::vector<Op>& both) {
     const std::size_t begin = ops.size();
     const LinearOp& base = product_op(product);
@@ -177,7 +177,7 @@ class ListAdapter {
     ops.emplace_back(ActivateOp{base.spec, gated, sums, base.residual, base.out});
   }
 
-  /// Whether something happens to the product's sums before they are scaled.
+  /// Whether an op is applied to the product's sums before they are scaled.
   [[nodiscard]] bool is_cut(const LinearOp& op) const {
     return is_gated(op) || op.spec.activation != Activation::kNone || op.spec.soft_cap > 0;
   }
@@ -208,7 +208,7 @@ class ListAdapter {
 Program attach_adapters(const Program& program, std::int64_t rank, std::int64_t alignment) {
   Program adapted = program;
   adapted.adapter_rank = (rank + kAdapterRankGrain - 1) / kAdapterRankGrain * kAdapterRankGrain;
-  // The lives of buffers in `both` contain the lives in either program.
+  // The lives of buffers in `both` include the lives in either program.
   OpList both;
   ListAdapter(adapted, adapted.encode, adapted.encode.ops.size()).run(both);
   plan_buffers(both, adapted.buffers, alignment);

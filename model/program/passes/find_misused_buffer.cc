@@ -74,7 +74,7 @@ class MisuseFinder {
   [[nodiscard]] const BufferPlan& plan(BufferId id) const {
     return program_.buffers[static_cast<std::size_t>(id)];
   }
-  /// "x (12)": several buffers have one name.
+  /// Returns a name like "x (12)", since several buffers have one name.
   [[nodiscard]] std::string name(BufferId id) const {
     return plan(id).name + " (" + std::to_string(static_cast<std::size_t>(id)) + ")";
   }

@@ -6,10 +6,9 @@
 
 namespace weft {
 
-/// Checks what passes rely on before share_buffers(): one op writes each buffer, before any op
-/// reads it; InPlace::before is read by no later op, and has the shape of InPlace::after; results
-/// are written. Returns the first mistake with its op and buffer; an empty text where there is
-/// none.
+/// Checks the assumptions of passes before share_buffers(). One op writes each buffer, before any
+/// op reads it. No later op reads InPlace::before, and it has the shape of InPlace::after. Results
+/// are written. Returns the first violation with its op and buffer; empty if there is none.
 [[nodiscard]] std::string find_misused_buffer(const Program& program);
 
 }  // namespace weft

@@ -40,7 +40,8 @@ class BufferSharer {
     }
   }
 
-  /// By buffer, the index of the last op that reads it; of a result, an index behind all ops.
+  /// Returns by buffer the index of the last op that reads it; for a result, an index after all
+  /// ops.
   [[nodiscard]] std::vector<std::size_t> last_reads(const OpList& list) const {
     std::vector<std::size_t> last(program_.buffers.size());
     for (std::size_t at = 0; at < list.ops.size(); ++at) {
@@ -54,7 +55,7 @@ class BufferSharer {
     return last;
   }
 
-  /// The value whose buffer the op can overwrite with `out`; kAbsent where there is none.
+  /// Returns the value whose buffer the op can overwrite with `out`; kAbsent if there is none.
   template <class IsLast>
   [[nodiscard]] BufferId replaced_by(const Op& op, BufferId out, const IsLast& is_last) const {
     if (out == kAbsent) return {};
@@ -79,7 +80,7 @@ class BufferSharer {
            one.rows_per_token == other.rows_per_token;
   }
 
-  /// Keeps only the buffers that values have, and renumbers them.
+  /// Keeps only the buffers that values use, and renumbers them.
   void renumber() {
     std::vector<BufferPlan> kept;
     std::vector<BufferId> number(program_.buffers.size());
