@@ -36,8 +36,8 @@ void add_embed_command(CLI::App& app);
 /// `weft tokenize MODEL TEXT`: a text's tokens.
 void add_tokenize_command(CLI::App& app);
 
-/// `weft inspect MODEL`: sizes, memory, program; what is missing or unknown. Of an adapter: what it
-/// changes, and what is refused.
+/// `weft inspect MODEL`: sizes, memory, program; what is missing or unknown. For an adapter: what
+/// it changes, and what is refused.
 void add_inspect_command(CLI::App& app);
 
 /// `weft logits MODEL --ids ...`: a model's logits, for people who check a port of a model.

@@ -5,7 +5,7 @@
 namespace weft::cli {
 namespace {
 
-// The number of mistakes that fill a screen; more help nobody.
+// The most mistakes that are shown: they fill a screen, and more do not help.
 constexpr std::size_t kShownMistakes = 20;
 
 }  // namespace

@@ -37,7 +37,7 @@ class BatchJournal {
   [[nodiscard]] std::size_t total() const noexcept { return lines_.size(); }
   /// The number of requests that had no result when read_results() was called.
   [[nodiscard]] std::size_t left() const noexcept { return total() - done_; }
-  /// The number of results whose requests are not in the file.
+  /// The number of results whose requests are not in the batch file.
   [[nodiscard]] std::size_t strangers() const noexcept { return strangers_; }
 
  private:

@@ -92,7 +92,7 @@ PlayedLoad play_load(boost::asio::io_context& context, measure::LoadClient& clie
     context.stop();  // kept-alive connections would keep it running
   });
   context.run();
-  // Operations that were cancelled are told so before they are destroyed.
+  // Notifies cancelled operations before they are destroyed.
   context.restart();
   context.poll();
   played.words = player.words();

@@ -26,7 +26,8 @@ namespace weft::cli {
 /// Source: the FineInfer report, section 3.1.
 class ChatSession {
  public:
-  /// A model that still calls after so many rounds goes round in circles.
+  /// The most rounds of calls for one question. A model that still calls after these goes in
+  /// circles.
   static constexpr int kMaxCallRounds = 16;
 
   ChatSession(Terminal& terminal, AnswerInbox& inbox, ChatBackend& backend,

@@ -8,7 +8,7 @@
 namespace weft::cli {
 namespace {
 
-/// The column where explanations begin if some words fit behind it; else they stand below the
+/// The column where explanations begin if several words fit after it; otherwise they are below the
 /// command.
 constexpr std::size_t kHelpColumn = 32;
 constexpr std::size_t kFewColumns = 60;

@@ -14,7 +14,7 @@ namespace weft::cli {
 /// A model in this process, asked in the way of a WebSocket's client.
 class LocalChat final : public ChatBackend {
  public:
-  /// `model` is what requests name, such as an adapter; empty: nothing.
+  /// `model` is the name that requests state, such as an adapter; empty: none.
   LocalChat(std::unique_ptr<LocalService> local, std::string model, AnswerListener& listener);
   ~LocalChat() override;
 

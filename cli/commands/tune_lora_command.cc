@@ -46,7 +46,7 @@ constexpr double kMostDropout = 0.99;
 // Numbers beyond it are mistakes, and some of their products are no float32.
 constexpr double kGreatest = 1e30;
 constexpr double kLeast = 1e-30;
-// A killed process loses at most so many steps.
+// The most steps that a killed process loses.
 constexpr std::int64_t kStepsBetweenStates = 50;
 
 struct TuneLoraArguments {
@@ -100,7 +100,7 @@ Result<LowRankPairs> initial_pairs(const TuneLoraArguments& arguments,
   return pairs_of(training, *plain.architecture, adapter);
 }
 
-/// Tells of the examples that are not learnt as the file has them.
+/// Warns of examples that are cut or left out.
 void tell_of_examples(const Examples& examples, std::size_t tokens) {
   if (examples.cut > 0) {
     std::cerr << "weft tune-lora: " << examples.cut << " of the examples have more than " << tokens
@@ -113,7 +113,8 @@ void tell_of_examples(const Examples& examples, std::size_t tokens) {
   }
 }
 
-/// A job's name, which has what the job cannot know: how the spec reads the model.
+/// Returns a job's name. It includes how the spec reads the model, because the job itself does not
+/// know this.
 std::string job_name(const TuneLoraArguments& arguments, const OpenedModel& model) {
   const std::string& family = model.program->family;
   if (arguments.model.spec.empty()) return family;

@@ -30,8 +30,7 @@ enum class ExitKind {
   kOutOfMemory,    ///< std::bad_alloc left on(Msg).
   kInternalError,  ///< InternalError: a broken invariant, so the actor's state is not to be
                    ///< trusted.
-  kDeviceLost,     ///< ActorFailure with this kind: the device's context is gone for the whole
-                   ///< process.
+  kDeviceLost,  ///< ActorFailure with this kind: the whole process has lost the device's context.
 };
 inline constexpr std::array kFailureKinds = {ExitKind::kException, ExitKind::kOutOfMemory,
                                              ExitKind::kInternalError, ExitKind::kDeviceLost};

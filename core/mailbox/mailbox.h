@@ -41,13 +41,13 @@ struct MailboxTraits : moodycamel::ConcurrentQueueDefaultTraits {
 /// - Closing: every message that a push reported as taken is either taken by the consumer or handed
 ///   back by close().
 ///
-/// How: each push takes its place in one atomic word, which also tells whether the consumer sleeps.
-/// That costs an atomic read-modify-write, which on a busy mailbox waits for a cache line to come
-/// back from the consumer. So a consumer that stays awake for Traits::kHeatAfter messages turns the
-/// mailbox *hot*: a lane then sets some places aside at once and pushes into them with plain
-/// stores. Before the consumer sleeps or closes it turns the mailbox cold: it takes the word's hot
-/// bit back, and by a heavy fence makes sure that each lane has either seen that or is seen to be
-/// busy. When no lane is busy any more and their unused places are collected, the word is exact.
+/// How it works: each push takes its place in one atomic word, which also says whether the consumer
+/// sleeps. On a busy mailbox this atomic read-modify-write waits until the cache line comes back
+/// from the consumer. So a consumer that stays awake for Traits::kHeatAfter messages makes the
+/// mailbox *hot*. In a hot mailbox a lane reserves several places at once and pushes into them with
+/// plain stores. Before the consumer sleeps or closes, it makes the mailbox cold. It clears the
+/// word's hot bit, and a heavy fence makes sure that each lane either has seen the cleared bit or
+/// is seen to be busy. When no lane is busy and all unused places are collected, the word is exact.
 ///
 /// Thread-safe: try_push, signal, closed, size. The others are for the consumer, one thread at a
 /// time.

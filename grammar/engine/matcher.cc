@@ -40,7 +40,7 @@ void Matcher::fail() noexcept {
   use_->give_up();
 }
 
-/// Locks the automaton for a call, until rest(). Returns false where it is gone.
+/// Locks the automaton for a call, until rest(). Returns false if the automaton was dropped.
 bool Matcher::wake() noexcept {
   if (failed_ || use_->has_ended()) return false;
   if (place_.automaton == nullptr) place_.automaton = resting_.lock();

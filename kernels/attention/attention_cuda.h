@@ -50,10 +50,10 @@ void plan_attention(std::span<const DeviceSequence> sequences, const AttentionSh
 [[nodiscard]] std::int32_t max_attention_items(std::int32_t rows, std::int32_t tokens,
                                                const AttentionShape& shape);
 
-/// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names.
-/// Where all items have one token, the kernel reads spans, items and the KV of positions before a
-/// sequence's `start` while preceding kernels may still run: whatever wrote that memory was
-/// complete before those kernels began (an upload or a step lies between).
+/// softmax(q k^T * scale + bias) v over paged KV, as weft::AttentionParams, with the same names. If
+/// all items have one token, the kernel reads spans, items and the KV of positions before a
+/// sequence's `start` while preceding kernels may still run. An upload or an earlier step wrote
+/// this memory, so it was complete before those kernels began.
 struct CudaAttentionParams {
   std::int64_t rows = 0;  ///< T; rows that no item covers get no result
   DeviceRows queries{};   ///< f32 [T, >= A * D]

@@ -16,8 +16,9 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarpLanes;
 static_assert(kDecodedHeads == kTileRows);
 
-/// Two blocks a processor keep 130 KB in flight, three times what hides the memory's latency.
-/// With 256 numbers a head only one block fits, with half as much, since sm_80 has 163 KB.
+/// Two blocks on a multiprocessor keep 130 KB in flight, three times what hides the memory's
+/// latency. With 256 numbers a head only one block fits, with half as much in flight, since sm_80
+/// has 163 KB.
 constexpr int stages_of(int head_size) { return head_size <= 80 ? 4 : head_size <= 128 ? 3 : 2; }
 constexpr int kFewStages = 2;  // for heads of 128 numbers on GPUs whose blocks have 99 KB
 
@@ -516,7 +517,8 @@ Status launch_general(CudaAttentionParams params, Stream stream) {
   return attention_general(params, stream);
 }
 
-/// With a ring of so many stages, or of fewer where a block cannot have that.
+/// Launches the kernel with `kStages` stages in its rings, or with fewer if a block has too little
+/// shared memory.
 template <class Cache, int kHeadSize, int kStages = stages_of(kHeadSize)>
 Status launch_decode(const CudaAttentionParams& params, Stream stream) {
   std::size_t bytes = Ring<kHeadSize, kStages>::kBytes;

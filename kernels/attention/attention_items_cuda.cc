@@ -9,8 +9,8 @@
 namespace weft::cuda {
 namespace {
 
-/// The cost of beginning and ending a piece, in positions of context: a block reads the keys and
-/// values of so many positions in the microsecond that these dependent loads take.
+/// The cost of beginning and ending a piece, in positions of context. These dependent loads take a
+/// microsecond, in which a block reads the keys and values of this many positions.
 constexpr double kPieceCost = 64;
 
 /// A piece of context is a multiple of the 16 keys that a tensor core's product takes, and has such
@@ -138,7 +138,7 @@ std::int32_t choose_longest(std::vector<CudaAttentionItem>& items, const Attenti
   return best;
 }
 
-/// Whether the workspace has items, slots and counters for all parts.
+/// Returns whether the workspace has items, slots and counters for all parts.
 bool fits(const std::vector<CudaAttentionItem>& items, const AttentionShape& shape,
           std::int32_t longest) {
   std::int64_t all = 0;

@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// The context is processed in blocks of so many positions, which begin at multiples of it: the
-/// order of a query's sums is the same wherever its prompt was cut. One block of keys and values of
-/// 128 numbers in float32 takes a sixteenth of a core's second-level cache.
+/// Positions of a block. The context is processed in blocks that begin at multiples of this number,
+/// so the order of a query's sums does not depend on where its prompt was cut. One block of keys
+/// and values of 128 numbers in float32 takes a sixteenth of a core's second-level cache.
 inline constexpr std::int32_t kKeyBlock = 64;
 
 /// Queries of a work item, over all heads that share a KV head: enough to make the widening of a
@@ -37,9 +37,9 @@ struct AttentionItem {
   std::int32_t tokens = 0;
 };
 
-/// The items of one thread: among all items in the order (sequence, KV head, tokens), those whose
-/// middle lies in the thread's part of the total cost. Every thread computes the same numbers, so
-/// nothing is exchanged or allocated.
+/// The items of one thread. Among all items in the order (sequence, KV head, tokens), a thread has
+/// the items whose middle is in its part of the total cost. Every thread computes the same numbers,
+/// so nothing is exchanged or allocated.
 class AttentionPlan {
  public:
   AttentionPlan(const AttentionParams& params, Share share);

@@ -19,7 +19,7 @@ inline constexpr std::int32_t kBlocksPerProcessor = 2;
 /// Words of the work queue's counters; the items' counters follow.
 inline constexpr std::int32_t kQueueWords = 32;
 
-/// Counters available to items, for a model with so many heads.
+/// Returns the counters available to items, for a model with `heads` heads.
 [[nodiscard]] constexpr std::int32_t attention_counters(std::int32_t heads) {
   return (static_cast<std::int32_t>(kAttentionCounterBytes / sizeof(std::uint32_t)) - kQueueWords) /
          heads;

@@ -13,7 +13,8 @@ struct AttentionSpec {
   /// When > 0, a token sees only the last `window` positions, its own included; without `causal`
   /// it sees as many after itself as well.
   std::int32_t window = 0;
-  std::int32_t chunk = 0;  ///< > 0: a token sees only its own chunk of so many positions (Llama 4)
+  /// > 0: a token sees only its own chunk of this many positions (Llama 4).
+  std::int32_t chunk = 0;
   /// How a learned relative bias finds its bucket (relative_bias.h); unused without a relative
   /// bias.
   std::int32_t relative_buckets = 0;

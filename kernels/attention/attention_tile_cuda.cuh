@@ -36,7 +36,7 @@ __device__ inline std::uint32_t packed<__nv_bfloat16>(float low, float high) {
   return reinterpret_cast<const std::uint32_t&>(pair);
 }
 
-/// Stands for the row of a position that is past the end.
+/// The row of a position that is past the end.
 inline constexpr std::uint32_t kNoRow = 0xffffffffU;
 
 /// Caches of numbers that tensor cores take unchanged: their rows are copied asynchronously.

@@ -231,7 +231,7 @@ class PageTable {
   std::int32_t shift_;  // shift for a page size that is a power of two, since division is slow
 };
 
-/// Whether a block may have so many bytes of shared memory on the current device.
+/// Sets whether a block may have `bytes` bytes of shared memory on the current device.
 [[nodiscard]] inline Status fits_shared(std::size_t bytes, bool& fits) {
   int device = 0;
   int most = 0;

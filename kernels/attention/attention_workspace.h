@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// Every part of the workspace, and the whole, is aligned to so many bytes: the widest vector.
+/// The alignment of every part of the workspace, and of the whole, in bytes: the widest vector.
 inline constexpr std::size_t kAttentionAlignment = 64;
 
 /// The memory of one thread while it works on an item, in float32. R is the item's queries (tokens

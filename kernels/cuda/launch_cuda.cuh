@@ -35,7 +35,7 @@ namespace weft::cuda {
 }
 
 /// Launches a kernel so that it may begin while its predecessor ends (programmatic dependent
-/// launch), in clusters of so many blocks (above 1 only where has_hopper_code()). Returns the
+/// launch), in clusters of `cluster` blocks (above 1 only if has_hopper_code()). Returns the
 /// launch's status; the stream reports errors of the kernel's execution.
 template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch_clusters(unsigned cluster, void (*kernel)(Parameters...), dim3 grid,

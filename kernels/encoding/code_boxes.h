@@ -59,7 +59,8 @@ struct CodeBox {
 };
 
 /// Returns the box of an encoding; !exists() if the encoding has no boxes. A row of a box has
-/// kRowCodes bytes of codes: those of some whole blocks, or a part of one block's with its scale.
+/// kRowCodes bytes of codes: the codes of some whole blocks, or a part of one block's codes with
+/// its scale.
 [[nodiscard]] constexpr CodeBox box_of(DType dtype) noexcept {
   constexpr std::int32_t kRowCodes = 128;
   if (!is_encoding(dtype)) return {};
@@ -79,7 +80,7 @@ struct CodeBox {
   return outputs / CodeBox::kRows * (inputs / box.columns) * box.bytes();
 }
 
-/// Whether so many outputs and inputs fill whole boxes of an encoding.
+/// Whether `outputs` outputs and `inputs` inputs fill whole boxes of an encoding.
 [[nodiscard]] inline bool fill_boxes(DType dtype, std::int64_t outputs,
                                      std::int64_t inputs) noexcept {
   const CodeBox box = box_of(dtype);

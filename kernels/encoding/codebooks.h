@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// The numbers for which codes of tables and grids stand. codebook_tables.h has a grid's points as
-/// codes of 2 or 3 bits; here each code is replaced by its number, so a decoder looks up once.
+/// The numbers that the codes of tables and grids mean. codebook_tables.h has a grid's points as
+/// codes of 2 or 3 bits. Here each code is replaced by its number, so a decoder looks up once.
 
 inline constexpr std::array<std::int8_t, 16> kIq4Values = {
     -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};

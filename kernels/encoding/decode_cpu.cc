@@ -21,8 +21,8 @@ namespace {
 
 using DecodeAll = void (*)(Bytes from, std::int64_t count, std::int64_t stride, float* to);
 
-/// A function of its own: in the loop over blocks, GCC 12 would vectorise across blocks and read
-/// beyond the last.
+/// A separate function, because GCC 12 would vectorise the loop over blocks across blocks and read
+/// past the last block.
 template <DecodeBlock kDecode>
 HWY_NOINLINE void decode_one(Bytes from, float* to) {
   kDecode(from, to);

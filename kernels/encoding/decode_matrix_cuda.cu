@@ -22,7 +22,8 @@ __device__ decoding::Eight load_q8_0(const DeviceMatrix& from, std::int64_t row,
   return decoding::eight([&](int i) { return scale * static_cast<float>(codes[i]); });
 }
 
-/// A thread block for each row. No successor may start early: it would read the weights at once.
+/// A thread block for each row. No successor may start early, because it would read the weights at
+/// once.
 __global__ void __launch_bounds__(kThreads)
     decode_kernel(const __grid_constant__ CudaDecodeParams params) {
   wait_for_predecessor();

@@ -37,7 +37,7 @@ struct IntegerCodes {
   [[nodiscard]] constexpr std::int64_t bytes() const noexcept {
     return codes_at() + elements() / kRun * run_bytes();
   }
-  /// The zero of symmetric codes, which stand for -2^(bits-1) and up.
+  /// Returns the zero of symmetric codes, whose numbers begin at -2^(bits-1).
   [[nodiscard]] constexpr int middle() const noexcept { return 1 << (bits - 1); }
 };
 

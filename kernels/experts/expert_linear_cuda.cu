@@ -14,7 +14,7 @@ constexpr int kWarps = 8;
 constexpr int kNumbers = 8;
 constexpr int kStep = kWarp * kNumbers;
 constexpr int kQ8Block = 32;
-// Stands for all encodings that devices hold in blocks.
+// Represents all encodings that devices hold in blocks.
 constexpr DType kBlocks = DType::kQ4_0;
 
 struct Numbers {
@@ -96,7 +96,7 @@ __device__ Numbers load_weights(const DeviceMatrix& weight, const Row& row, std:
   }
 }
 
-/// Loads inputs index .. index + 7; zeros replace what lies beyond the row's width.
+/// Loads inputs index .. index + 7, with zeros past the row's width.
 template <DType kDType>
 __device__ Numbers load_inputs(const void* row, std::int64_t index, std::int64_t width) {
   Numbers numbers = load_eight<kDType>(row, index);

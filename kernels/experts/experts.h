@@ -88,8 +88,8 @@ struct CudaRouteParams {
 
 /// A linear op for every expert over the choices of that expert. In `linear`, rows is T * k, and
 /// weight, bias and input_rows are not used. `weights` and `biases` are arrays of E in the device's
-/// memory; all matrices have the shape and type of `linear.weight`. The E experts may be some of
-/// those that the router chooses from: the first of them is `first_expert`.
+/// memory; all matrices have the shape and type of `linear.weight`. The E experts may be a part of
+/// the router's experts that begins at `first_expert`.
 struct CudaExpertLinearParams {
   CudaLinearParams linear{};
   std::int32_t experts = 0;

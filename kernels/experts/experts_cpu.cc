@@ -61,7 +61,7 @@ float group_score(std::span<const float> choices, std::int32_t best) {
   return sum;
 }
 
-/// Leaves out all experts but those of the best groups; ties to the lower group.
+/// Leaves out all experts except those of the best groups; ties go to the lower group.
 void keep_best_groups(const RouteParams& params, std::size_t experts, TokenScores& token) {
   const auto groups = static_cast<std::size_t>(params.spec.groups);
   if (params.spec.chosen_groups == params.spec.groups) return;

@@ -21,7 +21,8 @@ struct RouteSpec {
   std::int32_t chosen = 1;  ///< k
   std::int32_t groups = 1;  ///< experts are chosen from the best groups only (DeepSeek)
   std::int32_t chosen_groups = 1;
-  std::int32_t group_best = 1;  ///< a group's score is the sum of so many best (V2: 1, V3: 2)
+  /// A group's score is the sum of this many best scores (V2: 1, V3: 2).
+  std::int32_t group_best = 1;
   float margin = 0;  ///< kSoftmaxOfClose: s counts beside b when b - s <= margin * max(|s|, b)
   bool normalize = false;  ///< weights sum to 1
   float scale = 1;         ///< multiplies the weights

@@ -11,8 +11,8 @@
 namespace weft {
 namespace {
 
-/// Queries whose scores are computed at a time. They are as many as a product's tile has rows for
-/// a tenth of its columns, so that packing keys is little beside multiplying.
+/// Queries whose scores are computed at a time: enough that packing their keys costs little
+/// compared with multiplying.
 constexpr std::int64_t kQueries = 48;
 
 std::size_t score_bytes(std::int64_t longest) noexcept {

@@ -9,7 +9,7 @@
 namespace weft {
 
 /// A float32 matrix whose number (i, j) is at data[i * row_stride + j * column_stride]: a table, a
-/// table read the other way, or some of the rows or columns of one. Borrowed.
+/// transposed table, or some rows or columns of one. Borrowed.
 struct MatrixView {
   const float* data = nullptr;
   std::int64_t row_stride = 0;

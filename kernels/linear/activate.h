@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// The epilogue of a product as an op of its own, for a product whose sums get an addend before the
+/// The epilogue of a product as a separate op, for a product whose sums get an addend before the
 /// activation: out = residual + scale * soft_cap(act(in)). If gated, `in` has gates in its columns
-/// [0, N) and ups in [N, 2N), which linear.h combines to one number.
+/// [0, N) and ups in [N, 2N), which are combined to one number as in linear.h.
 struct ActivateParams {
   ConstRows in;  ///< [T, N], or gated [T, 2N]
   LinearSpec spec;
@@ -27,7 +27,7 @@ void activate(const ActivateParams& params, Share share);
 namespace weft::cuda {
 
 /// As weft::ActivateParams. If gated, gates and ups of `in` alternate in blocks of kGateBlock
-/// (linear_cuda.h), or the ups stand behind the gates.
+/// (linear_cuda.h), or the ups follow the gates.
 struct CudaActivateParams {
   std::int64_t rows = 0;
   DeviceRows in{};  ///< f32

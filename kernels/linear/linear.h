@@ -43,14 +43,14 @@ struct LinearParams {
                                                  std::int64_t inputs) noexcept;
 
 /// A row of `out` depends on its row of `in` alone, bit for bit: neither T nor the row's index nor
-/// the number of threads changes it. Sums are in float32 over K in one fixed order. Where
-/// narrower numbers are multiplied, `in` is rounded first, for every T. With bf16 weights `in` is
-/// rounded to bf16 on processors with products of bf16 (CpuTarget::kAvx512Bf16 and kNeonBf16; AMX
-/// adds in another order, linear_cpu_amxbf16.h, and ARM64 rounds sums to odd,
-/// linear_cpu_neonbf16.h). With weights whose codes are multiplied (kernels/encoding/README.md)
-/// `in` is rounded to int8, with a scale for each 32 inputs of a row, except by x86-64's portable
-/// code. `workspace` belongs to the calling thread and is aligned to a cache line. Allocates
-/// nothing. A wrong parameter is a bug of the caller: internal_error.
+/// the number of threads changes it. Sums are in float32 over K in one fixed order. If narrower
+/// numbers are multiplied, `in` is rounded first, for every T. With bf16 weights `in` is rounded to
+/// bf16 on processors with products of bf16 (CpuTarget::kAvx512Bf16 and kNeonBf16; AMX adds in
+/// another order, linear_cpu_amxbf16.h, and ARM64 rounds sums to odd, linear_cpu_neonbf16.h). With
+/// weights whose codes are multiplied (kernels/encoding/README.md) `in` is rounded to int8, with a
+/// scale for each 32 inputs of a row, except by x86-64's portable code. `workspace` belongs to the
+/// calling thread and is aligned to a cache line. Allocates nothing. A wrong parameter is a bug of
+/// the caller: internal_error.
 void linear(const LinearParams& params, Share share, std::span<std::byte> workspace);
 
 }  // namespace weft

@@ -10,8 +10,8 @@
 
 /// kCodesFetched and kFlatFetched: as kCodes for few tokens, for every GPU from sm_80 on. The lanes
 /// of some warps fetch units 16 bytes at a time (`cp.async`), and an mbarrier counts the lanes
-/// whose fetches are there. The launch sets the number of units in the ring, since GPUs differ in
-/// their shared memory.
+/// whose fetches are complete. The launch sets the number of units in the ring, since GPUs differ
+/// in their shared memory.
 namespace weft::cuda::codes {
 
 constexpr int kPieceBytes = 16;        // bytes of a fetch

@@ -38,8 +38,8 @@ struct GroupScale {
   float minimum;
 };
 
-/// Scales and minimums of a row's groups in one half of a block. Each has 6 bits; the upper two
-/// bits of the second half's numbers stand in the first half's bytes.
+/// Scales and minimums of a row's groups in one half of a block. Each has 6 bits. The upper two
+/// bits of the second half's numbers are in the first half's bytes.
 __device__ inline void read_scales(const std::byte* block, int half,
                                    GroupScale (&to)[kHalfGroups]) {
   const uint4 head = *reinterpret_cast<const uint4*>(block);

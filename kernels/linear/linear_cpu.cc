@@ -156,7 +156,7 @@ struct PackedRow {
 /// Multiplies f32. Blocks of other weights are widened into the workspace first.
 struct WideMultiplier {
   static constexpr std::int64_t kRows = kTileRows;
-  /// Up to so many rows are multiplied by one panel at a time, so that a thread reads one stream.
+  /// The most rows that are multiplied by one panel at a time, so that a thread reads one stream.
   static constexpr std::int64_t kRowsOfOneStream = 0;
   /// Whether all tiles but the last have kRows rows and the last is padded.
   static constexpr bool kFillsTiles = false;
@@ -325,7 +325,7 @@ struct CodedMultiplier {
   static std::int64_t inputs_of(std::int64_t words) {
     return words / kRowWords * CodedPlan::kBlockInputs;
   }
-  /// 0, since CodedPanel rather than words says what to prefetch.
+  /// Returns 0, because CodedPanel determines what to prefetch.
   static std::int64_t word_bytes(const PackedLayout& /*layout*/) { return 0; }
 
   HWY_ATTR static void find_weights(const PanelGroup& group, std::int64_t first, std::int64_t count,

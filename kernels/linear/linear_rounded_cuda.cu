@@ -144,10 +144,10 @@ Status status_of_map(CUresult result) {
   return result == CUDA_SUCCESS ? Status::kSuccess : status_of(cudaErrorInvalidValue);
 }
 
-/// The codes of all boxes as a tensor whose last dimension counts boxes. A box permutes a row's
-/// pieces of 16 bytes by the row's number r in eight, and the swizzle of `wgmma` permutes them by
-/// the row's place in eight: they agree if r is at place 2 * (r % 4) + r / 4. So the dimensions
-/// are bytes, r / 4, r % 4, eights of rows and boxes.
+/// Encodes all boxes' codes as a tensor whose last dimension counts boxes. A box permutes a row's
+/// pieces of 16 bytes by the row's index r in eight, and the swizzle of `wgmma` permutes them by
+/// the row's place in eight. Both agree if row r is at place 2 * (r % 4) + r / 4. So the dimensions
+/// are bytes, r / 4, r % 4, groups of eight rows, and boxes.
 Status encode_boxes(TensorMapEncoder encoder, CUtensorMap& map, const DeviceMatrix& weight) {
   constexpr cuuint64_t kEight = 8 * kUnitColumns;
   const std::int64_t rows = weight.gated ? 2 * weight.outputs : weight.outputs;

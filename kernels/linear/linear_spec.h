@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// The attributes of a linear op: what follows its product (linear.h has the formula). The spec
+/// The attributes of a linear op: the steps after its product (linear.h has the formula). The spec
 /// reader, the program, the host and the devices share this struct.
 struct LinearSpec {
   Activation activation = Activation::kNone;

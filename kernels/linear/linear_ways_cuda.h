@@ -170,7 +170,7 @@ static_assert(row_of_way(LinearWay::kVector).epilogue.have(kUsualSteps),
   return lies_as(WeightForm::kNumbers, weight) ? weight.dtype : DType::kF32;
 }
 
-/// Whether a way computes these steps with a product of so many rows.
+/// Whether a way computes these steps with a product of `rows` rows.
 [[nodiscard]] constexpr bool computes(LinearWay way, EpilogueSteps steps,
                                       const DeviceMatrix& weight, std::int64_t rows) noexcept {
   const LinearWayRow& row = row_of_way(way);
@@ -224,8 +224,8 @@ inline constexpr std::int64_t kBestNormedRows =
   });
 }
 
-/// Returns the way whose input_type() inputs of a matrix's products have: the way of codes where
-/// the GPU multiplies codes (`has_codes`) and the matrix is held for it, else plain arithmetic.
+/// Returns the way whose input type a matrix's products have: the way of codes if the GPU
+/// multiplies codes (`has_codes`) and the matrix is held for that way, else plain arithmetic.
 [[nodiscard]] constexpr LinearWay usual_way(ProductKind product, const DeviceMatrix& weight,
                                             bool has_codes) noexcept {
   for (const LinearWayRow& row : kLinearWays) {

@@ -77,7 +77,7 @@ __device__ inline void norm_row(const CudaNormParams& params, std::int64_t row,
   }
 }
 
-/// The kernel and the number of threads for rows of a width: one of four kernels, whose threads
+/// The kernel and the number of threads for rows of a width. There are four kernels, whose threads
 /// hold 1, 2, 4 and 8 fours. Rows have at most 32,768 numbers.
 struct NormBlock {
   int kernel = 0;

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kEmpty = 0xffffffffU;
 constexpr unsigned kOtherNan = 0x7fffffffU;
 
-// A waiting rank reads is_lost only once in so many reads of the inbox: it is in host memory.
+// Reads of the inbox for each read of is_lost, which is in host memory.
 constexpr unsigned kLooksBetween = 1U << 12U;
 
 // The threads of a processor, given the registers that a sum takes.

@@ -24,7 +24,7 @@ struct PeerInboxes {
   float* of_rank[kMostPeers] = {};
   /// [2] in this GPU's memory, initially zeros: the next half, and the blocks that are done.
   std::uint32_t* turn = nullptr;
-  /// In host memory: not 0 once no rank may wait for another any more.
+  /// In host memory; not 0 once a rank is lost, so that no rank may wait for another.
   const std::uint32_t* is_lost = nullptr;
 };
 
@@ -62,15 +62,15 @@ struct CudaPeerSumParams {
   CudaNormParams norm{};
 };
 
-/// Whether so many rows fit into an inbox.
+/// Whether `rows` rows fit into an inbox.
 [[nodiscard]] constexpr bool fits(const PeerInboxes& inboxes, std::int64_t rows,
                                   std::int64_t width) noexcept {
   return rows * ((width + 3) / 4 * 4) <= inboxes.numbers;
 }
 
-/// Whether the threads of a sum fill at most half of a GPU with so many processors. They wait for
-/// the other ranks' threads, so they must leave room for kernels that have to run before the other
-/// ranks can go on.
+/// Whether the threads of a sum fill at most half of a GPU with `processors` multiprocessors. They
+/// wait for the other ranks' threads, so they must leave room for kernels that the other ranks
+/// depend on.
 [[nodiscard]] bool leaves_half(std::int64_t rows, std::int64_t width, bool has_norm,
                                std::int64_t processors);
 

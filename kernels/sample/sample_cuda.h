@@ -28,7 +28,7 @@ struct SampleSettings {
   float repetition = 1;
   float frequency = 0;
   float presence = 0;
-  std::int32_t min_tokens = 0;  ///< masks stop tokens until there are so many output tokens
+  std::int32_t min_tokens = 0;  ///< masks stop tokens until there are this many output tokens
   std::int32_t top_count = 0;   ///< the number of most probable tokens to report, at most kMaxTop
   bool counts = false;          ///< a penalty is on, so tokens of the sequence are counted
   bool logprobs = false;        ///< report the chosen token's logprob, by the logits before edits
@@ -89,9 +89,9 @@ struct TokenMasks {
   }
 };
 
-/// Summaries of the logits that other ranks hold: [ranks][rank_stride], by output. Chosen tokens
-/// are the same as with all logits if no step edits logits and the choice is the best token or one
-/// of top_k <= kToldTokens. Logprobs differ in the last place.
+/// Summaries of the logits of all ranks: [ranks][rank_stride], by output. The chosen tokens are the
+/// same as with all logits if no step edits logits and the choice is the best token or one of top_k
+/// <= kToldTokens. Logprobs differ in the last place.
 struct ToldLogits {
   const ToldPart* parts = nullptr;  ///< null: all logits are here
   std::int32_t ranks = 0;           ///< at most kMaxToldRanks

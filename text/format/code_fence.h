@@ -5,7 +5,7 @@
 
 namespace weft {
 
-/// Knows whether a text that arrives in parts is inside of a Markdown block of code, which stands
+/// Tracks whether a text that arrives in parts is inside of a Markdown code block. A block is
 /// between lines that begin with three backticks or more. Owner only.
 class CodeFence {
  public:

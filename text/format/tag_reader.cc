@@ -26,7 +26,7 @@ constexpr std::size_t kMaxHeldThought = std::size_t{64} << 10;
 // A single byte is more often text than a part of a tag.
 constexpr std::size_t kSureTag = 2;
 
-/// Whether the text has only characters that stand between calls, and after them.
+/// Whether the text has only characters that occur between calls, and after them.
 bool is_between_calls(std::string_view head) {
   return head.find_first_not_of(" \n\t\r,]`") == std::string_view::npos;
 }

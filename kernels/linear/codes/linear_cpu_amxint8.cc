@@ -94,7 +94,7 @@ class Multiplication {
     const std::int64_t word = step % kGroups * kKind.group_words;
     _tile_loadd(4, tile.rows + block * kBlockWords * kRows + word, CodedPlan::kCodeWords * 4);
     _tile_loadd(6, coded.codes + step * kKind.group_words * kLanes * 4, kLanes * 4);
-    // Where tile instructions are macros with assembly, tile numbers must be literals.
+    // Tile instructions may be macros with assembly, where tile numbers must be literals.
     if constexpr (kTile == 0) {
       if constexpr (kKind.is_magic) {
         _tile_loadd(0, kMagicTile.data(), kLanes * 4);

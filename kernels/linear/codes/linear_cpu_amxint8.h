@@ -22,8 +22,8 @@ constexpr std::int64_t room_of(std::int64_t rows) noexcept {
   return rows > kTileRows / 2 ? kTileRows : kTileRows / 2;
 }
 
-/// From so many rows of a step on, AMX is faster than VPDPBUSD: with groups of 8 words, and with
-/// groups of 4 words, which take as long.
+/// The fewest rows of a step for which AMX is faster than VPDPBUSD. It holds for groups of 8 words,
+/// and for groups of 4 words, which take as long.
 inline constexpr std::int64_t kLeastRows = 7;
 inline constexpr std::int64_t kLeastRowsOfHalves = 28;
 

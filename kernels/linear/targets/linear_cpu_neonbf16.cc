@@ -21,8 +21,9 @@ namespace {
 constexpr std::int64_t kOutputs = PackedLayout::kPanelOutputs;
 constexpr std::int64_t kWordBytes = kOutputs * 4;
 
-/// Pairs of outputs whose weights are in registers. With few rows it is a whole panel, for enough
-/// sums to hide BFMMLA's latency; with more rows half a panel, for fewer zips.
+/// Returns the number of pairs of outputs whose weights are in registers. With few rows it is a
+/// whole panel, so that enough sums hide BFMMLA's latency. With more rows it is half a panel, which
+/// needs fewer zips.
 constexpr int twos_of(int rows) { return rows <= 4 ? kOutputs / 2 : kOutputs / 4; }
 
 /// Loads the weights of pairs of outputs, of a word and the next word (zero if there is no next).
