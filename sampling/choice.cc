@@ -109,7 +109,7 @@ Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wan
   if (best == kNoToken) return {};
   const Candidates kept =
       candidates_of(logits, logits[static_cast<std::size_t>(best)], temperature, state, scratch);
-  // The same token as without logprobs, which is chosen by weft::sample().
+  // weft::sample() chose this token; without logprobs it chooses the same.
   if (is_plain(params)) return {result.token, kept};
   return draw_from(kept, state);
 }

@@ -17,7 +17,7 @@ inline constexpr std::int32_t kPartCandidates = 64;
 /// The numbers of a part's summary: the best logit, the sum, and tokens with their logits.
 inline constexpr std::int64_t kPartNumbers = 2 + 2 * std::int64_t{kPartCandidates};
 
-/// What a choice needs from each part of the logits.
+/// The numbers that a choice needs from each part of the logits.
 enum class LogitNeeds : std::uint8_t {
   kCandidates,        ///< the part's greatest logits
   kCandidatesAndSum,  ///< also the sum of the part's weights, for logprobs

@@ -52,7 +52,7 @@ class Serving {
 
  private:
   void load();
-  /// What load() has made.
+  /// The result of load().
   struct Loaded {
     std::unique_ptr<boost::asio::thread_pool> completions{};  ///< runs the handlers of fine-tuning
     std::unique_ptr<Engine> engine{};

@@ -28,7 +28,7 @@ struct ToldLayout {
   /// [outputs].
   ToldPart* parts = nullptr;
   std::vector<DeviceRows> rows;  ///< the same memory by rank, as rows of floats
-  std::vector<Extent> columns;   ///< of all ranks: the floats that cross the link
+  std::vector<Extent> columns;   ///< the floats that cross the link, by rank
 
   [[nodiscard]] bool can_tell() const noexcept { return !columns.empty(); }
 };

@@ -14,7 +14,7 @@ namespace weft::cuda {
 /// The number of the CUDA runtime's cudaError_t.
 enum class Status : int { kSuccess = 0 };
 
-/// The same type as cudaStream_t.
+/// Equal to cudaStream_t.
 using Stream = CUstream_st*;
 
 /// Rows in a device's memory; each op's parameters have the number of rows. A replayed step

@@ -105,11 +105,11 @@ struct NormBefore {
   float eps = 0;
 };
 
-/// What adapters add to a product's sums, before the epilogue, if the product's own launch computes
-/// it: adapter_shrink() for all products of the input, and adapter_expand() for this product.
-/// CudaLinearParams::in multiplies A. After a norm, `in` is not yet multiplied by the row's root.
-/// The root then multiplies the adapters' part together with the product's sums. The total of A x
-/// is rounded to 16 bits.
+/// Adapters of a product whose own launch computes their part, which is added to the sums before
+/// the epilogue: adapter_shrink() for all products of the input, and adapter_expand() for this
+/// product. CudaLinearParams::in multiplies A. After a norm, `in` is not yet multiplied by the
+/// row's root. The root then multiplies the adapters' part together with the product's sums. The
+/// total of A x is rounded to 16 bits.
 struct ProductAdapters {
   CudaAdapterTasks tasks{};  ///< `tasks` is null: no adapters
   CudaAdapterPlaces places{};

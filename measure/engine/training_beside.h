@@ -18,7 +18,7 @@ namespace weft::measure {
 /// How much a pipeline trained while a load ran.
 struct TrainingRun {
   std::uint64_t pieces = 0;
-  double seconds = 0;  ///< of the load
+  double seconds = 0;  ///< duration of the load
 };
 
 /// Training that a pipeline carries out beside a load. One thread at a time.

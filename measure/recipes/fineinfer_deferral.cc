@@ -61,12 +61,12 @@ struct DeferralPoint {
 };
 /// All choices under one load, in their order.
 struct DeferralLoad {
-  double load = 0;  ///< of kDeferralLoads
+  double load = 0;  ///< one of kDeferralLoads
   double rate = 0;  ///< requests a second
   std::vector<DeferralPoint> points;
 };
 
-/// What the parts of the experiment share.
+/// Data that the parts of the experiment share.
 struct Trained {
   std::shared_ptr<TrainingWork> work;
   IterationAlone alone;

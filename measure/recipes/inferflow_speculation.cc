@@ -1,5 +1,5 @@
-// What speculation gains on three kinds of output, beside the cost that Inferflow's section 8
-// states (equation 9).
+// Measures the gain of speculation on three kinds of output, beside the cost that Inferflow's
+// section 8 states (equation 9).
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ namespace weft::measure {
 namespace {
 
 constexpr std::int32_t kTraceOutput = 192;
-/// Of an edit's prediction each so-manieth word is another than in the output.
+/// In an edit's prediction, one of this many words differs from the output.
 constexpr std::size_t kEditedWord = 12;
 
 /// A kind of output.
@@ -80,7 +80,8 @@ struct TracePair {
     if (!(tokens_a_step > 0)) return std::numeric_limits<double>::quiet_NaN();
     return plain.tokens / tokens_a_step * plain.step_seconds();
   }
-  /// The same with the 1 + r K tokens that a step gives if guesses right and wrong are counted.
+  /// Returns the same time from the 1 + r K tokens that a step gives if right and wrong guesses are
+  /// counted.
   [[nodiscard]] double by_count() const noexcept {
     return plain.tokens / guessed.per_step() * plain.step_seconds();
   }

@@ -18,7 +18,7 @@ namespace weft::measure {
 /// The steps of a model that are measured, and their device.
 struct StepWishes {
   std::string device = "cpu";
-  int threads = 0;                ///< of the host; 0: all
+  int threads = 0;                ///< threads of the host; 0: all
   std::optional<DType> kv_dtype;  ///< without: kv_dtype_for()
   bool rounds_rows = false;       ///< DeviceLimits::rounds_rows
   std::int32_t page_tokens = 16;

@@ -17,7 +17,7 @@ enum class AdapterFormat : std::uint8_t { kPeft, kGguf };
 
 [[nodiscard]] std::string_view to_string(AdapterFormat format) noexcept;
 
-/// What a pair's product is added to.
+/// The kind of tensor to which a pair's product is added.
 enum class PairKind : std::uint8_t {
   kLinear,     ///< a weight [outputs, inputs]
   kEmbedding,  ///< a table [V, H]: A is [r, V] and B is [H, r]

@@ -132,7 +132,7 @@ class Block {
   std::vector<Thread*> at_cluster_barrier;
   std::vector<std::function<void()>> copies;  ///< under way
   std::vector<Block*> cluster;
-  std::vector<std::byte> image;  ///< of its shared memory, while another block runs
+  std::vector<std::byte> image;  ///< its shared memory, while another block runs
   unsigned live;
   std::uint64_t seen = 0;  ///< the changes when it could not go on
 };

@@ -39,7 +39,8 @@ struct Launch {
 /// and its thread, and ends the process.
 void run(const Launch& launch);
 
-inline constexpr int kProcessors = 6;  ///< of the device: few, so that small sizes are cut, too
+/// Processors of the device: few, so that small sizes are cut too.
+inline constexpr int kProcessors = 6;
 
 /// Blocks of a kernel that run at once on a processor.
 [[nodiscard]] int blocks_of_processor(unsigned threads, std::size_t shared_bytes);
@@ -47,7 +48,7 @@ inline constexpr int kProcessors = 6;  ///< of the device: few, so that small si
 /// Prints what the running kernel did wrong, and where, and aborts.
 [[noreturn]] void report(const char* what);
 
-// What follows is for the running thread.
+// The running thread calls the functions below.
 
 [[nodiscard]] unsigned thread_number();  ///< in its block
 
@@ -57,7 +58,7 @@ inline constexpr int kProcessors = 6;  ///< of the device: few, so that small si
 
 void meet_block();
 void meet_some(int barrier, int threads);
-void meet_blocks();  ///< of the cluster
+void meet_blocks();  ///< waits for the blocks of the cluster
 
 /// Where `variable` of the shared memory of another block of the cluster is.
 [[nodiscard]] void* in_block(int rank, void* variable);
@@ -72,7 +73,7 @@ void meet_lanes(const char* what, std::uint32_t mask, void* brought, Combine com
 [[nodiscard]] std::uint64_t exchange_bits(const char* what, std::uint32_t mask, std::uint64_t bits,
                                           unsigned from);
 
-/// What all lanes of `mask` make of their numbers.
+/// How fold() combines the numbers of all lanes of `mask`.
 enum class Fold { kSum, kMost, kBallot };
 [[nodiscard]] std::uint32_t fold(const char* what, std::uint32_t mask, std::uint32_t number,
                                  Fold by);
@@ -88,9 +89,9 @@ void let_others_run(const char* what);
 /// Says that something has happened which a thread may wait for.
 void note_change();
 
-/// What happens at some time before the block's end, to its shared memory: bulk copies.
+/// Does work at some time before the block's end, on its shared memory: bulk copies.
 void do_later(std::function<void()> work);
-/// The same in the shared memory of block `rank` of the cluster.
+/// Does work in the shared memory of block `rank` of the cluster, likewise.
 void do_later_in(int rank, std::function<void()> work);
 
 /// Work of a thread that is under way, in groups of which the oldest ends first.

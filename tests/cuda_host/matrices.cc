@@ -94,7 +94,7 @@ struct Phase {
   std::uint32_t bytes_and_parity;
 
   [[nodiscard]] std::uint32_t parity() const { return bytes_and_parity & 1U; }
-  /// That are still to come; below zero when they came before they were expected.
+  /// Returns the bytes that are still to come; negative if they came before they were expected.
   [[nodiscard]] std::int32_t bytes() const {
     return static_cast<std::int32_t>(bytes_and_parity) >> 1U;
   }
@@ -168,7 +168,7 @@ template <class Bits>
 using RowsOf = std::array<std::array<float, kDepthOf<Bits>>, 2>;
 using LeftRows = RowsOf<std::uint16_t>;
 
-/// What a thread has of the sums: of each 8 columns two, of both its rows.
+/// Adds a thread's part of the sums: two of each 8 columns, of both its rows.
 template <class Bits>
 void multiply_rows(float (*from_bits)(Bits), const RowsOf<Bits>& rows, float* sums, int count,
                    std::uint64_t right, bool add) {

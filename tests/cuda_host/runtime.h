@@ -44,7 +44,7 @@ struct dim3 {
   unsigned x, y, z;
 };
 
-/// What a graph has: its launches, in their order.
+/// A graph: its launches, in their order.
 using CudaHostGraph = std::vector<std::function<void()>>;
 struct CUstream_st {
   CudaHostGraph* capture = nullptr;  ///< while it is captured

@@ -6,11 +6,11 @@
 
 namespace weft::cuda_host {
 
-/// What sm_90 gives a block, with what its runtime takes of it.
+/// The shared memory of a block on sm_90, including the part that the runtime takes.
 inline constexpr std::size_t kMostDynamicBytes = std::size_t{227} << 10U;
 
-/// Of the device: kMostDynamicBytes, or WEFT_CUDA_HOST_SHARED_BYTES of the environment, to be a
-/// device of fewer.
+/// Returns the device's shared memory of a block: kMostDynamicBytes, or WEFT_CUDA_HOST_SHARED_BYTES
+/// of the environment for a device with less.
 [[nodiscard]] std::size_t most_dynamic_bytes();
 inline constexpr std::size_t kBytesOfProcessor = std::size_t{228} << 10U;
 

@@ -1,5 +1,5 @@
-// What readers see of a step, beside what a sequence alone computes on the host, on every kind of
-// device.
+// Readers see the same numbers of a step as a sequence that is computed alone on the host, on every
+// kind of device.
 
 #include "weft/gpu/activation_reader.h"
 
@@ -76,7 +76,7 @@ class ActivationReaderTest : public testing::TestWithParam<DeviceKind> {
     device_ = GetParam().load_steps(llama.checkpoint(), llama.program(), activation_limits);
   }
 
-  /// The same tokens one by one, alone on the host.
+  /// Returns the numbers of the same tokens, fed one by one, alone on the host.
   [[nodiscard]] std::vector<Seen> alone(const Tokens& tokens) const {
     return alone(tokens, llama_);
   }
@@ -206,7 +206,7 @@ TEST_P(ActivationReaderTest, AReaderThatThrowsEndsItsSequenceAndNoOther) {
     EXPECT_NE(result.samples[0].token, kNoToken);
     EXPECT_EQ(result.samples[1].token, kNoToken) << "at " << at;
   }
-  // Who comes into the row next is not to blame.
+  // The next sequence in the row is not affected.
   start(1, nullptr, {4, 7, 2});
   EXPECT_NE(plan_.feed(1, 0, six_tokens).sample().run(*device_).samples[0].token, kNoToken);
 }

@@ -30,7 +30,7 @@ using Rows = test::ReferenceNumbers::Rows;
 
 // How far float32 may differ in another order of summation, as a part of the row's norm.
 constexpr double kTolerance = 1e-4;
-// The same where merged weights are rounded to f16.
+// The tolerance if merged weights are rounded to f16.
 constexpr double kRoundedTolerance = 1e-2;
 
 fs::path adapters() { return test::source_path("tests/model/data/adapters"); }

@@ -36,7 +36,7 @@ struct DeviceKind {
                                              const std::shared_ptr<const Program>&,
                                              const DeviceOptions&)>
       load;
-  DType kv_dtype = DType::kF32;  ///< of the devices that load_steps makes
+  DType kv_dtype = DType::kF32;  ///< type of the devices that load_steps makes
   std::function<std::unique_ptr<StepDevice>(const std::shared_ptr<const Checkpoint>&,
                                             const std::shared_ptr<const Program>&,
                                             const DeviceLimits&)>
@@ -81,7 +81,7 @@ struct DeviceKind {
 [[nodiscard]] DeviceKind fetching_gpu_kind();
 /// Ranks on GPUs: their names begin with "gpu_", too.
 [[nodiscard]] DeviceKind gpu_ranks_kind(const std::string& name, const std::string& partition);
-/// The same with the KV cache of its GPUs in host memory.
+/// Returns the kind with the KV cache of its GPUs in host memory.
 [[nodiscard]] DeviceKind with_kv_on_host(DeviceKind kind);
 [[nodiscard]] std::size_t gpu_count();
 [[nodiscard]] inline bool has_gpu() { return gpu_count() > 0; }

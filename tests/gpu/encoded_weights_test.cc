@@ -149,7 +149,7 @@ std::vector<float> logits_on_a_gpu(const test::CompiledModel& model, bool codes,
   return logits_of(*device, model.program->vocabulary);
 }
 
-/// Of five products with matrices `least` or more are by codes, and logits stay what they were.
+/// Expects at least `least` of five matrices' products to be by codes, and logits to stay close.
 void expect_products_by_codes(const test::CompiledModel& model, int least) {
   std::map<cuda::LinearWay, int> ways;
   const std::vector<float> want = logits_on_a_gpu(model, false, ways);

@@ -148,7 +148,7 @@ TEST_P(EncoderStepTest, ReadsTextsOfOneTokenEach) {
   EXPECT_NE(together[0], together[1]);
 }
 
-/// The same devices with a masked language model.
+/// Tests the devices with a masked language model.
 class MaskStepTest : public testing::TestWithParam<DeviceKind> {
  protected:
   void SetUp() override {

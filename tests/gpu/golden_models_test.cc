@@ -53,8 +53,9 @@ using Rows = test::ReferenceNumbers::Rows;
 constexpr double kTolerance = 1e-4;
 // How far results may differ when other intermediate numbers are rounded to bf16.
 constexpr double kNarrowTolerance = 2e-2;
-// The same for keys and values in int8, whose step is 1/127 of the greatest, and in fp8, whose step
-// is 1/8 of a number's power of two: with random routers that is enough to choose other experts.
+// How far results may differ with keys and values in int8, whose step is 1/127 of the greatest, and
+// in fp8, whose step is 1/8 of a number's power of two. With random routers that is enough to
+// choose other experts.
 constexpr double kInt8Tolerance = 2e-2;
 constexpr double kFp8Tolerance = 1.5e-1;
 // How far half the rows may differ where the host does not round the inputs of products as GPUs do.
@@ -116,7 +117,8 @@ class GoldenFixture : public testing::Test {
     }
   }
 
-  /// Of all rows. Some are far off where a router of random weights chooses other experts.
+  /// Returns the median over all rows. Some rows are far off if a random router chooses other
+  /// experts.
   [[nodiscard]] double median_error(const std::vector<Rows>& got) const {
     const std::string kind = program_->has_logits ? "logits_" : "hidden_";
     std::vector<Rows> wanted;
@@ -258,7 +260,7 @@ TEST_P(GpuGoldenModelTest, ComputesInBf16WhatTheHostComputes) {
   }
 }
 
-/// The same with keys and values as codes.
+/// Runs the tests with keys and values as codes.
 class GpuCodedKvTest : public GpuGoldenModelTest {};
 
 TEST_P(GpuCodedKvTest, StaysNearTheReference) {
@@ -410,8 +412,8 @@ std::vector<KindAndFolder> coded_kv_cases() {
   return cases;
 }
 
-/// The same models as GGUF files: other names, other metadata, permuted rows. What their programs
-/// are made of is tested above.
+/// Runs the tests with the models as GGUF files: other names, other metadata, permuted rows. Tests
+/// above check the content of their programs.
 class GgufGoldenModelTest : public GoldenFixture, public testing::WithParamInterface<fs::path> {
  protected:
   void SetUp() override { open(GetParam()); }
@@ -448,7 +450,8 @@ class WrittenAsGgufTest : public GoldenFixture {
 class GoldenWrittenAsGgufTest : public WrittenAsGgufTest,
                                 public testing::WithParamInterface<fs::path> {
  protected:
-  /// What GGUF cannot say, by the name of the folder; of all others the specs name an architecture.
+  /// Returns what GGUF cannot express, by the name of the folder. The specs of all other models
+  /// name an architecture.
   static std::string_view missing(const std::string& name) {
     static const std::map<std::string, std::string_view> reasons = {
         {"bert-decoder", "what its stacks are for"},

@@ -1,5 +1,5 @@
-// What becomes of devices when the files of their model change: nothing, once it is loaded, and an
-// error that names the file before that.
+// Changes the files of a model under a device: once it is loaded nothing happens, and before that
+// an error names the file.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -125,7 +125,7 @@ TEST_F(PlanReaderTest, GivesEachChangedTableOnceWithWhatWasSaidLast) {
   EXPECT_EQ(reader_.tables()[0].first, 0);
   EXPECT_THAT(reader_.tables()[0].pages, ElementsAre(4, 5, 8));
   EXPECT_EQ(reader_.tables()[1].slot, 3);
-  // What stood between two stretches is given along.
+  // The range between two changed stretches is included.
   EXPECT_THAT(reader_.tables()[1].pages, ElementsAre(9, 0, 6));
   builder_.table(0, 3, {6});
   read();

@@ -142,8 +142,8 @@ TEST_P(QuantizedModelTest, KeepsItsEncodingInTheProgram) {
   for (const MatrixPlan& matrix : model_.program->matrices) {
     if (is_encoded(matrix.dtype) || !matrix.runs.empty()) ++encoded;
   }
-  // Of a llama's layer: queries with keys and values, output, gate with up (but where the orders of
-  // their inputs differ), down; of gpt-oss the experts.
+  // A llama's layer has four: queries with keys and values, output, gate with up (unless the orders
+  // of their inputs differ), down. gpt-oss has its experts.
   const bool differ = GetParam().filename() == "packed4-order";
   EXPECT_GE(encoded, differ ? 3 : 4);
   EXPECT_TRUE(model_.program->unused_tensors.empty()) << model_.program->unused_tensors.front();

@@ -321,7 +321,7 @@ TEST_P(StepDeviceTest, CopiesTheSlabOfARowToItsForkAfterTheStep) {
   plan_.table(1, 0, {8, 9, 10}).sample(0).sample(1);
   plan_.plan().forks.push_back({.from = 0, .to = 1, .copied_pages = 2});
   ASSERT_EQ(plan_.run(*device_).samples[1].token, wanted[0]);
-  // What stands in the first slab afterwards is no matter.
+  // The content of the first slab no longer matters.
   plan_.start(0, greedy(), 7).feed(0, 0, second_prompt).run(*device_);
   EXPECT_EQ(decode(1, 6, 2), Tokens(wanted.begin() + 1, wanted.end()));
 }
@@ -370,7 +370,7 @@ TEST_P(StepDeviceTest, OfSeveralTablesOfARowTheLastHolds) {
   const Tokens prompt = {3, 17, 42, 9, 61, 5, 33};
   const Tokens wanted = continuation(prompt, 2);
   PlanBuilder plan;
-  // What an amended plan says twice, as of a row that was moved to another slab.
+  // An amended plan may set an entry twice, for example for a row that was moved to another slab.
   plan.start(0, greedy(), 7).table(0, 0, {9, 10}).table(0, 1, {11}).table(0, 0, {2, 3, 4});
   plan.start(1, greedy(), 7).table(1, 0, {9, 10, 11});
   plan.feed(0, 0, prompt).sample().feed(1, 0, {5, 5, 5, 5, 5, 5, 5});

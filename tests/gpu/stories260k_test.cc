@@ -61,7 +61,7 @@ struct Form {
   const char* name;
   const char* path;
   DType dtype;
-  std::int64_t tensors;  ///< of that type
+  std::int64_t tensors;  ///< tensors of that type
   Drift weights;         ///< the largest difference when its numbers are computed with in float32
   double kernels;        ///< the same with the type's own kernels, which may round activations too
   std::size_t same;      ///< greedy tokens that must not differ
@@ -110,7 +110,7 @@ std::vector<Case> golden_cases() {
   return cases;
 }
 
-/// The same model with its weights as float32 numbers.
+/// Returns the model with its weights as float32 numbers.
 Checkpoint widened(const Checkpoint& checkpoint) {
   std::vector<CheckpointTensor> tensors(checkpoint.tensors().begin(), checkpoint.tensors().end());
   for (CheckpointTensor& tensor : tensors) {

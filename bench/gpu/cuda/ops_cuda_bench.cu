@@ -1,5 +1,5 @@
-// What the small ops take within a replayed graph, where each starts while the one before ends, and
-// how near copy_pages comes to cudaMemcpy. A program of its own, which prints a table.
+// Measures the small ops within a replayed graph, where each op starts while the previous one ends,
+// and compares copy_pages with cudaMemcpy. A separate program, which prints a table.
 
 #include <cuda_runtime.h>
 

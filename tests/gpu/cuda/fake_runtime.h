@@ -14,7 +14,7 @@
 
 namespace weft::test {
 
-/// What a FakeRuntime does with its work.
+/// How a FakeRuntime does its work.
 enum class FakeWork {
   kDone,
   kPending,  ///< it is not done, and queries say so
@@ -32,7 +32,7 @@ struct FakeGpu {
   std::size_t taken = 0;   ///< allocations that were not given back
   std::size_t pinned = 0;  ///< the same of page-locked memory
   std::int64_t launches = 0;
-  std::int64_t graphs = 0;   ///< of these
+  std::int64_t graphs = 0;   ///< launches that are graphs
   std::int64_t decoded = 0;  ///< products by matrices that are decoded first
   std::int64_t given = 0;    ///< numbers of logits, or told of them, to the first rank
   std::int64_t told = 0;     ///< rows of logits of which the greatest were told

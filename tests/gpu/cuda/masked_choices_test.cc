@@ -75,7 +75,7 @@ class IdleProcessor final : public LogitProcessor {
   void process(const LogitContext& /*context*/, std::span<float> /*logits*/) override {}
 };
 
-/// What stands in the rows of a test, each with a constraint.
+/// Returns the parameters of a test's rows, each with a constraint.
 std::vector<SamplingParams> constrained_rows() {
   std::vector<SamplingParams> rows = {
       {.temperature = 0, .logprobs = true, .top_logprobs = 3},

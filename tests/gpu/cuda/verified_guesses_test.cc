@@ -34,7 +34,7 @@ constexpr DeviceLimits kGuessingLimits{.rows = 8,
 constexpr std::size_t kOutput = 24;
 const Tokens guessed_prompt = {3, 17, 42};
 
-/// What stands in the rows of a test. The host chooses for the last three.
+/// Returns the parameters of a test's rows. The host chooses for the last three.
 std::vector<SamplingParams> guessed_rows() {
   std::vector<SamplingParams> rows = {
       {.temperature = 0, .logprobs = true, .top_logprobs = 3},

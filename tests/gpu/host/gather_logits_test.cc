@@ -32,7 +32,8 @@ class NotingLink final : public RankLink {
   std::vector<std::string> given;
 };
 
-/// What the second of two ranks gives of outputs with these needs, whose part is `width` wide.
+/// Returns the messages that the second of two ranks sends for outputs with these needs, with a
+/// part of `width` columns.
 std::vector<std::string> given_of(const std::vector<LogitNeeds>& needs, std::int64_t width) {
   Program program;
   program.shares_head = true;

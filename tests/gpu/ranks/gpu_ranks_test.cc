@@ -31,7 +31,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using Gpus = std::vector<std::shared_ptr<FakeGpu>>;
 
-/// The same options for any kind of ranks.
+/// Converts ranks of any kind to DeviceRanks.
 Result<DeviceRanks> as_ranks(Result<std::vector<std::unique_ptr<CudaStepDevice>>> devices) {
   if (!devices) return devices.error();
   return DeviceRanks(std::make_move_iterator(devices->begin()),
@@ -55,7 +55,7 @@ class GpuRanksTest : public testing::TestWithParam<const char*> {
     return all;
   }
 
-  /// Of all ranks those that are GPUs.
+  /// Returns the indices of the ranks that are GPUs.
   [[nodiscard]] static std::vector<std::size_t> numbers() {
     std::vector<std::size_t> gpus;
     std::size_t rank = 0;
@@ -81,8 +81,8 @@ class GpuRanksTest : public testing::TestWithParam<const char*> {
     return load_mixed_step_ranks(model, std::move(mixed).value(), limits, {}, {});
   }
 
-  /// What each rank says of plans that all run; one that fails takes the others along, as those
-  /// who run ranks do. "": it did them all.
+  /// Runs the plans on all ranks and returns each rank's error; "": it ran them all. A rank that
+  /// fails abandons the others, as an executor does.
   [[nodiscard]] static std::vector<std::string> run(const DeviceRanks& ranks,
                                                     const std::vector<Plan>& plans) {
     std::vector<std::string> said(ranks.size());
@@ -112,7 +112,7 @@ TEST_P(GpuRanksTest, LoadingTellsWhatFailedAndGivesAllBackWhicheverCallItIs) {
   constexpr std::int64_t kEach = 5;  // of hundreds of calls
   for (std::size_t rank = 0; rank < whole.size(); ++rank) {
     EXPECT_EQ(whole[rank]->taken, 0U);
-    // Those that the end of the devices makes are not checked.
+    // The calls of the devices' destruction are not checked.
     const std::int64_t calls = whole[rank]->calls - 10;
     ASSERT_GT(calls, 50);
     for (std::int64_t n = static_cast<std::int64_t>(rank); n < calls; n += kEach) {

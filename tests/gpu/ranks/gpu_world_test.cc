@@ -86,7 +86,8 @@ class GpuWorldTest : public testing::Test {
     head_.address = free_address();
   }
 
-  /// Of one process, which has one GPU and opens it by the partition's name for it.
+  /// Returns the options of one process, which has one GPU and opens it by the partition's name for
+  /// it.
   [[nodiscard]] WorldRankOptions options() {
     auto gpu = std::make_shared<FakeGpu>();
     gpu->ranks = exchange_;

@@ -57,7 +57,8 @@ class PartitionChoiceTest : public testing::Test {
     return llama;
   }
 
-  /// What a device must have free for a part of the weights: a tenth goes for all else.
+  /// Returns the free bytes that a device needs for a part of the weights, with a tenth for
+  /// everything else.
   [[nodiscard]] std::int64_t room_for(double part) const {
     return static_cast<std::int64_t>(part * 1.1 *
                                      static_cast<double>(model().program()->weight_bytes()));

@@ -28,7 +28,7 @@ using Numbers = test::ReferenceNumbers::Rows;
 // How far a sum of parts may be from the sum in one go, as a part of the row's norm.
 constexpr double kTolerance = 1e-5;
 constexpr std::int64_t kContext = 128;
-// Of its four layers the last two read the keys and values of the first two.
+// The last two of its four layers read the keys and values of the first two.
 constexpr const char* kSharesKeys = "gemma4-e";
 
 struct Cut {
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(WithExperts, PartitionedModelTest,
                                   std::get<1>(each.param).name;
                          });
 
-/// What ranks have of a model's experts: their numbers, by layer.
+/// Returns the numbers of experts that ranks have of a model, by layer.
 std::vector<std::vector<std::size_t>> experts_of(const fs::path& golden, const char* partition) {
   const auto model = open_model(golden).value();
   std::vector<std::vector<std::size_t>> all;

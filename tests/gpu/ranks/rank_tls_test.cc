@@ -48,7 +48,7 @@ class RankTlsTest : public test::RankWorldTest {
     return world;
   }
 
-  /// What a rank with files of its own hears that comes to a head, and what the head says of it.
+  /// The errors on both sides when a rank with its own files connects to a head.
   struct Refused {
     Result<void> rank;
     Error head;

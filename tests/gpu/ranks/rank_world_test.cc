@@ -166,7 +166,7 @@ TEST_F(RankWorldTest, IsLostWhenAProcessIsGone) {
   start("cpu,cpu");
   std::promise<void> told;
   remote().watch([&](const std::string& /*why*/) { told.set_value(); });
-  // What a process that is killed does: its connection ends.
+  // Ends the connection, as when the process is killed.
   remote().abandon();
   told.get_future().wait();
   StepResult result;

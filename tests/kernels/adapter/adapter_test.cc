@@ -133,7 +133,7 @@ TEST_P(AdapterTest, ShrinksEachRowByItsOwnAdapter) {
   }
 }
 
-/// What expanding adds to output `output` of a run of a pair.
+/// Returns the number that expanding adds to output `output` of a run of a pair.
 double expanded(const TestPair& pair, const AdapterRun& run, std::span<const float> low,
                 std::int64_t output) {
   double sum = 0;

@@ -26,7 +26,7 @@ namespace {
 constexpr std::int32_t kProcessors = 132;  // so that plans cut what is short
 constexpr std::uint8_t kPoison = 0xff;     // a NaN in each of the types
 
-/// What a step's attention is made from; `params` with what does not point anywhere.
+/// The parameters of a step's attention; `params` without the pointers.
 struct Model {
   std::int32_t heads = 8;
   std::int32_t kv_heads = 2;
@@ -236,7 +236,7 @@ CudaAttentionParams host_params(Inputs& inputs) {
   return params;
 }
 
-/// The same in the device's memory, with an output and a workspace.
+/// The inputs in the device's memory, with an output and a workspace.
 class OnDevice {
  public:
   explicit OnDevice(Inputs& inputs)
@@ -377,7 +377,7 @@ std::vector<Piece> decoding(const std::vector<std::int32_t>& contexts) {
   return pieces;
 }
 
-/// Of outputs, and of keys and values.
+/// The types of outputs, and of keys and values.
 const std::vector<DType> output_types = {DType::kF32, DType::kF16, DType::kBF16};
 const std::vector<DType> cache_types = {DType::kF32, DType::kF16, DType::kBF16, DType::kI8,
                                         DType::kF8_E4M3};

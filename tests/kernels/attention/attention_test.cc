@@ -19,7 +19,7 @@ namespace {
 class AttentionTest : public OpTest {};
 WEFT_OP_TEST(AttentionTest);
 
-/// What an attention is made from; `params` with what does not point anywhere.
+/// The parameters of an attention; `params` without the pointers.
 struct Model {
   std::int32_t heads = 4;
   std::int32_t kv_heads = 2;
@@ -60,7 +60,7 @@ struct Context {
   }
 };
 
-/// What a step does of a sequence.
+/// A sequence's part of a step.
 struct Piece {
   const Context* context;
   std::int32_t start;

@@ -169,8 +169,8 @@ TEST(Quantize, MakesTheBlocksOfGgufPyWhereItSearchesForNothing) {
   EXPECT_EQ(types, 8);
 }
 
-/// What a group's numbers lose at most, as a part of what lies between its extremes, in steps of
-/// an evenly spaced code. Codes around zero have one less above it; other scales are rounded too.
+/// Returns the greatest error of a group's numbers, in steps of an evenly spaced code between the
+/// group's extremes. Codes around zero have one less above it; other scales are rounded too.
 double most_steps(DType dtype) {
   switch (dtype) {
     case DType::kQ8_0:
@@ -196,8 +196,8 @@ TEST(Quantize, LosesHalfAStepAtMostWhereStepsAreEven) {
     const auto numbers = normal_numbers(4096, 0.02F, 11);
     const auto decoded = round_trip(dtype, numbers);
     const auto group = static_cast<std::size_t>(encoding.group);
-    // Of these the numbers in the table lie as far apart as an eighth of all there is, or codes
-    // are but three.
+    // For the other types, numbers in the table are up to an eighth of the range apart, or there
+    // are only three codes.
     const bool even = encoding.codes == CodeType::kLinear && encoding.levels > 4;
     if (!even && dtype != DType::kQ2_B32) continue;
     const std::int64_t levels = dtype == DType::kQ3H_B64 ? 11 : encoding.levels;
@@ -340,7 +340,7 @@ TEST(Quantize, NamesTheBlockWithANumberThatIsNoneOrTooLarge) {
     std::vector<std::byte> out(static_cast<std::size_t>(4 * block_of(dtype).bytes));
     std::vector<float> bads = {std::numeric_limits<float>::quiet_NaN(),
                                -std::numeric_limits<float>::infinity()};
-    // What no f16 times the largest code reaches.
+    // A number that no f16 times the largest code reaches.
     if (dtype != DType::kMXFP4) bads.push_back(1e30F);
     for (const float bad : bads) {
       auto numbers = normal_numbers(static_cast<std::size_t>(4 * elements), 1, 1);

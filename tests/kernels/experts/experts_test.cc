@@ -127,7 +127,8 @@ TEST(ExpertsTest, SurviveScoresThatAreNoNumbers) {
   }
 }
 
-// What transformers' sparsemixer gives for these scores and a jitter of 0.01, in evaluation.
+// The wanted numbers are those of transformers' sparsemixer for these scores and a jitter of 0.01,
+// in evaluation.
 TEST(ExpertsTest, WeighTheBestAmongThoseThatAreClose) {
   Random random(8);
   Routed routed(Table(3, 4, random),

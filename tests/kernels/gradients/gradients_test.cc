@@ -169,7 +169,7 @@ std::vector<Attending> attending_ways() {
   return ways;
 }
 
-/// The same attention by the op of inference, over pages of one sequence.
+/// Computes this attention by the op of inference, over pages of one sequence.
 std::vector<float> attended_by_pages(const Attending& way, Numbers& qkv, const PackedSpan& span) {
   const HeadShape& shape = way.shape;
   const auto count = static_cast<std::int32_t>(span.count);

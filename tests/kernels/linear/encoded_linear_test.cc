@@ -247,7 +247,7 @@ TEST_P(EncodedLinearTest, RoundsNoRowOfWholeCodes) {
   }
 }
 
-/// What a weight gives for some rows on one target.
+/// Returns the product of a weight and some rows on one target.
 std::vector<float> product_on(CpuTarget target, const PackedWeight& weight, RowBuffer& in) {
   const ForcedCpuTarget forced(target);
   RowBuffer out(in.rows().count, weight.outputs());

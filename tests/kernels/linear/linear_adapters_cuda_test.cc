@@ -22,8 +22,9 @@ struct Shape {
   std::vector<AdapterTestSite> sites;
   std::int32_t rows = 1;
   std::int32_t rank = 16;
-  std::int32_t first_site = 0;  ///< of those of this product: others before it share its input
-  float scale = 0.5F;           ///< of the adapters; outputs stay about 1
+  /// First site of this product: earlier sites belong to products with the same input.
+  std::int32_t first_site = 0;
+  float scale = 0.5F;  ///< scale of the adapters; outputs stay about 1
 };
 
 class AdaptedProductCudaTest : public AdapterCudaTest {

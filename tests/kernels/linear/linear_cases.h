@@ -7,7 +7,7 @@
 /// Cases that the linear op of the host and that of CUDA are both tested with.
 namespace weft::test {
 
-/// What follows a product.
+/// The steps after a product.
 enum class After { kNothing, kBias, kActivation, kEverything, kResidualInPlace };
 inline constexpr After kEveryAfter[] = {After::kNothing, After::kBias, After::kActivation,
                                         After::kEverything, After::kResidualInPlace};

@@ -55,7 +55,7 @@ void round_q4_k(const std::byte* block, std::uint16_t* to) {
   }
 }
 
-/// The same of q8_0: scale and weight.
+/// Rounds a block of q8_0: scale and weight.
 void round_q8_0(const std::byte* block, std::uint16_t* to) {
   const float scale = rounded(from_f16(half_at(block)));
   for (int i = 0; i < 32; ++i) {
@@ -63,7 +63,7 @@ void round_q8_0(const std::byte* block, std::uint16_t* to) {
   }
 }
 
-/// The same of q6_k.
+/// Rounds a block of q6_k.
 void round_q6_k(const std::byte* block, std::uint16_t* to) {
   const float whole = from_f16(half_at(block + 208));
   for (int i = 0; i < 256; ++i) {
@@ -122,14 +122,14 @@ class CodesProduct {
     return made;
   }
 
-  /// What follows the product from now on.
+  /// Sets the steps after the product from now on.
   void follow_by(Activation activation, bool residual, std::mt19937& random) {
     activation_ = activation;
     if (!residual) return;
     residual_.emplace(RowsPair::random(rows_, blocks_.on(true).outputs, DType::kF32, random));
   }
 
-  /// What the host says, with weights rounded as they are for so many rows.
+  /// Computes the host's result, with weights rounded as they are for this number of rows.
   void compute_reference() {
     CudaLinearParams made = params(false);
     if (rows_ > kExactRows) {

@@ -431,7 +431,7 @@ TEST_P(LinearCudaTest, GivesTheSameBitsInAChainAsOneByOne) {
     }
     const std::vector<std::byte> wanted = third.output();
     for (int i = 0; i < 10; ++i) {
-      // Who reads too early finds no number.
+      // A product that reads too early finds no number.
       first.forget_output();
       second.forget_output();
       third.forget_output();

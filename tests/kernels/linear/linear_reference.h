@@ -133,8 +133,8 @@ inline std::vector<double> low_reference(const cuda::CudaLinearParams& params, s
   return low;
 }
 
-/// What a row's adapter adds to the product's sums, by output; of a gated product ups stand behind
-/// all gates.
+/// Returns the numbers that a row's adapter adds to the product's sums, by output; in a gated
+/// product the ups follow all gates.
 inline std::vector<double> added_by_adapter(const cuda::CudaLinearParams& params,
                                             std::int64_t row) {
   const cuda::ProductAdapters& of = params.adapters;

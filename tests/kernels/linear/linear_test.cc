@@ -55,7 +55,7 @@ class LinearTest : public testing::TestWithParam<CpuTarget> {
   ForcedCpuTarget forced_{GetParam()};
 };
 
-/// What weights without codes show: on targets that multiply them in their own way.
+/// Tests weights without codes on targets that multiply them by their own instructions.
 class PlainLinearTest : public LinearTest {};
 
 std::vector<CpuTarget> targets_with_plain_products() {
@@ -228,7 +228,7 @@ TEST_P(LinearTest, MultipliesGateAndUp) {
         in.randomize(4);
         residual.randomize(5);
         bias.randomize(6);
-        // What comes after the sums does not know the type of the weight.
+        // The steps after the sums do not depend on the type of the weight.
         for (unsigned parts = 0; parts < 32; parts += dtype == DType::kF32 ? 1 : 31) {
           RowBuffer out(tokens, outputs);
           LinearParams params{.in = in.rows(),

@@ -69,7 +69,8 @@ struct RotarySetup {
     }
   }
 
-  /// Of keys that are neither turned nor normed, so that no sum is in another order.
+  /// Expects equal bytes. It is for keys without rotation and norm, so that no sum is in another
+  /// order.
   void expect_the_same_bytes() {
     expect_runs([&](Stream stream) { return rotate_and_store(on(true), stream); });
     reference::rotate_and_store(on(false));

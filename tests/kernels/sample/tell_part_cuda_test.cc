@@ -55,7 +55,8 @@ SampleSettings told_way_of(std::size_t way, std::uint64_t seed) {
   }
 }
 
-/// The same on the device by all logits and by what parts told: bit for bit, but for logprobs.
+/// Compares the device's choices by all logits and by the parts' summaries. They are equal bit for
+/// bit, except for logprobs.
 void compare_told(SampleStep& step) {
   step.ranks = 0;
   const auto want = step.on_device();

@@ -268,7 +268,7 @@ TEST(QuantizedTest, NamesAKeyWhoseValueIsOfAnotherType) {
   }
 }
 
-/// What is done to good tensors, and what the error says then.
+/// A change to good tensors, and the error that it causes.
 struct Spoiled {
   std::function<void(Tensors&)> spoil;
   const char* about;

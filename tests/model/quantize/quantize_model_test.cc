@@ -1,4 +1,5 @@
-// What is quantized and what stays as it is, and that files of it hold the numbers they should.
+// Tests which tensors are quantized and which stay, and that the written files have the right
+// numbers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

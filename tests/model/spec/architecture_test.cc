@@ -172,7 +172,7 @@ TEST(ArchitectureTest, RefusesExpertsThatCannotBeChosen) {
            "more than the chosen groups have");
   error_of("count = 4\nchosen = 1\ngroups = 2\ngroup_best = 3", "group_best");
   error_of("chosen = 1", "mlp.experts.count: is missing");
-  // What a device can route.
+  // kMaxExperts is the most that a device can route.
   error_of("count = " + std::to_string(kMaxExperts + 1) + "\nchosen = 1", "mlp.experts.count");
 }
 

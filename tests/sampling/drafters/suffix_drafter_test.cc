@@ -29,7 +29,7 @@ class SuffixDrafterTest : public testing::Test {
   void start(std::int32_t slot, const Tokens& tokens) {
     drafter_.start(slot, tokens, tokens.size(), {});
   }
-  /// The same for a request that predicts its output.
+  /// Begins a sequence of a request that predicts its output.
   void start_predicted(const Tokens& prompt, const Tokens& prediction) {
     prediction_ = std::make_shared<const DraftText>(prediction, kVocabulary);
     drafter_.start(0, prompt, prompt.size(), {prediction_});

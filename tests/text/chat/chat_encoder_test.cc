@@ -189,8 +189,8 @@ TEST_F(LiteralTextsTest, TokensThatAreNotSpecialAreStillFound) {
   EXPECT_EQ(encode(turns_, say("<t><s>")), (Tokens{5, 6, 0, 1, 2, 5}));
 }
 
-// The same tokenizer, with special tokens that are searched in normalized text, which is in lower
-// case.
+// This tokenizer is like the one above, with special tokens that are searched in normalized text,
+// which is in lower case.
 constexpr std::string_view kNormalized = R"({
   "added_tokens": [{"id": 5, "content": "<s>", "special": true, "normalized": true},
                    {"id": 6, "content": "<t>", "special": false, "normalized": true}],

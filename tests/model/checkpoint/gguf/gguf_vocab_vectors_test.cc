@@ -73,8 +73,8 @@ TEST_P(GgufVocabVectorsTest, StreamsWhatItDecodesAtOnce) {
   }
 }
 
-/// What recursion and rescans of others broke on; each kind of model meets a megabyte of it in the
-/// tests of text/.
+/// Texts on which other tokenizers failed by recursion or rescans. Each kind of model encodes a
+/// megabyte of them in the tests of text/.
 TEST_P(GgufLosslessVocabTest, EncodesLongRunsWithoutASpace) {
   const Result<Tokenizer> tokenizer = tokenizer_of(path());
   ASSERT_TRUE(tokenizer) << to_string(tokenizer.error());
