@@ -87,7 +87,7 @@ struct CudaAdapterTasks {
 /// A x is computed in slices of the inputs, whose sums the second half of an adapter adds up.
 inline constexpr std::int64_t kMaxAdapterSlices = 16;
 /// Blocks of all slices, tiles and tasks that fill a GPU: twice as many took 32 adapters of
-/// llama-3-8b a fifth longer (docs/performance.md).
+/// llama-3-8b a fifth longer (docs/log/2026-11.md).
 inline constexpr std::int64_t kAdapterBlocks = 256;
 [[nodiscard]] constexpr std::int32_t adapter_slices(std::int64_t inputs, std::int64_t tiles,
                                                     std::int32_t tasks) noexcept {

@@ -240,7 +240,7 @@ inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 
 /// Up to so many tokens kFlat computes what adapters add.
 inline constexpr std::int64_t kMaxAdaptedTokens = 32;
-/// Up to so many tokens that is faster than launches of their own (docs/performance.md): of more
+/// Up to so many tokens that is faster than launches of their own (docs/log/2026-11.md): of more
 /// tokens with several adapters, warps beside a product take longer than the product.
 inline constexpr std::int64_t kBestAdaptedTokens = 1;
 

@@ -55,7 +55,7 @@ class CudaLinearTable {
   /// Plain arithmetic for f32. 16-bit weights take kFlat as long as whole steps of Llama-2-7B were
   /// the faster by it on an H200 (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded
   /// weights take kVector, which decodes what it multiplies, for as many tokens as that was the
-  /// faster on an H100 (docs/performance.md), then kDecoded: blocks cost more to decode than q8_0.
+  /// faster on an H100 (docs/log/2026-11.md), then kDecoded: blocks cost more to decode than q8_0.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
   /// Returns the way to take where a GPU lacks a default way, or the same.

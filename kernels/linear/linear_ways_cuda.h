@@ -52,7 +52,7 @@ struct LinearWayRow {
   std::int64_t most_rows = INT64_MAX;  ///< M
   std::int64_t most_normed_rows = 0;   ///< M with NormBefore or NormAfter
   /// M up to which the norm costs less with the product than as a launch of its own
-  /// (docs/performance.md): the squares of more rows take the product longer.
+  /// (docs/log/2026-11.md): the squares of more rows take the product longer.
   std::int64_t best_normed_rows = 0;
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
