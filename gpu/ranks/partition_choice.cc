@@ -23,7 +23,7 @@ namespace {
 // The context if the user asks for none: enough for a conversation.
 constexpr std::int64_t kUsualContext = 4096;
 // The time that adding up a row's stream among GPUs adds to a step: 5 us on two H100s
-// (docs/performance.md), half for the exchange and half for waiting for the slower GPU.
+// (docs/log/2026-11.md), half for the exchange and half for waiting for the slower GPU.
 constexpr double kSecondsOfSum = 5e-6;
 // The time to pass on a stage's stream, through the host's memory or NCCL: a launch and a copy.
 constexpr double kSecondsOfHandover = 20e-6;

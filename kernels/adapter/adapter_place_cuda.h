@@ -89,7 +89,7 @@ struct CudaAdapterTasks {
 /// the slices' sums.
 inline constexpr std::int64_t kMaxAdapterSlices = 16;
 /// The number of blocks (slices times tiles times tasks) that fills a GPU. Twice as many blocks
-/// took 32 adapters of llama-3-8b a fifth longer (docs/performance.md).
+/// took 32 adapters of llama-3-8b a fifth longer (docs/log/2026-11.md).
 inline constexpr std::int64_t kAdapterBlocks = 256;
 [[nodiscard]] constexpr std::int32_t adapter_slices(std::int64_t inputs, std::int64_t tiles,
                                                     std::int32_t tasks) noexcept {

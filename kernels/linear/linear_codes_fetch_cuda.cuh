@@ -44,7 +44,7 @@ struct FetchedProduct {
 };
 
 /// Threads that fetch. One warp alone on a multiprocessor was slower than the memory
-/// (docs/performance.md).
+/// (docs/log/2026-11.md).
 template <class Sizes>
 constexpr int kFetchers = Sizes::kBlocks == 1 ? 128 : 64;
 

@@ -240,7 +240,7 @@ inline constexpr std::int64_t kMaxNormedCodesTokens = 32;
 
 /// The most tokens for which kFlat computes the adapters' part.
 inline constexpr std::int64_t kMaxAdaptedTokens = 32;
-/// The most tokens for which that is faster than separate launches (docs/performance.md). With more
+/// The most tokens for which that is faster than separate launches (docs/log/2026-11.md). With more
 /// tokens and several adapters, the adapters' warps take longer than the product.
 inline constexpr std::int64_t kBestAdaptedTokens = 1;
 

@@ -57,7 +57,7 @@ class CudaLinearTable {
   /// take kFlat up to as many tokens as it made whole steps of Llama-2-7B faster on an H200
   /// (bench/gpu/cuda/step_cuda_bench.cc), then kLibrary. Encoded weights take kVector, which
   /// decodes as it multiplies, up to as many tokens as it was faster on an H100
-  /// (docs/performance.md), then kDecoded. Blocks cost more to decode than q8_0.
+  /// (docs/log/2026-11.md), then kDecoded. Blocks cost more to decode than q8_0.
   [[nodiscard]] static LinearWay default_way(DType dtype, std::int64_t tokens) noexcept;
   static constexpr std::int64_t kDefaultFlatTokens = 32;
   /// Returns the way that replaces a default way on a GPU without it, or the way itself.

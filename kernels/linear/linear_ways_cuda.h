@@ -52,7 +52,7 @@ struct LinearWayRow {
   std::int64_t most_rows = INT64_MAX;  ///< M
   std::int64_t most_normed_rows = 0;   ///< M with NormBefore or NormAfter
   /// The most rows M for which computing the norm with the product costs less than a separate
-  /// launch (docs/performance.md). With more rows their squares slow the product down.
+  /// launch (docs/log/2026-11.md). With more rows their squares slow the product down.
   std::int64_t best_normed_rows = 0;
   bool needs_sm90a = false;
   bool needs_workspace = false;   ///< CudaLinearParams::workspace
