@@ -109,8 +109,8 @@ struct DeviceLimits {
 ///
 /// A device may be one of several ranks that share a model, cut into stages: each stage has some of
 /// the layers, and the ranks of a stage share them. Every rank gets every plan, in the same order,
-/// each on a thread of its own. run() waits inside for other ranks' numbers: a stage's input, the
-/// other ranks' parts of a sum, and at the first stage the tokens chosen by the plan that ran
+/// each on its own thread. run() waits inside for other ranks' numbers: a stage's input, the other
+/// ranks' parts of a sum, and at the first stage the tokens chosen by the plan that ran
 /// `limits().stages` before this one. "Before" counts plans in the order of running: Plan::tick
 /// starts again at 1 when a scheduler is replaced.
 class StepDevice {

@@ -20,13 +20,13 @@ inline constexpr std::size_t kMaxShortTokenList = 128;
 /// OpenAI's limit of top_logprobs.
 inline constexpr std::int32_t kMaxUserTopLogprobs = 20;
 
-/// The most tokens of a passage that are compared. 50 tokens are a long sentence: the penalty of so
-/// long a repetition has grown at each token and is already prohibitive.
+/// The most tokens of a passage that are compared. 50 tokens are a long sentence. The penalty of a
+/// repetition grows at each token, so here it is already prohibitive.
 inline constexpr std::int32_t kMaxRepeatLength = 50;
 
-/// DRY and FSD look at so many latest occurrences of a token. With kMaxRepeatLength that bounds a
-/// step at 200,000 comparisons, whatever the text: about as much as reading the logits of a large
-/// vocabulary.
+/// The most occurrences of a token that DRY and FSD look at, the latest first. With
+/// kMaxRepeatLength that bounds a step at 200,000 comparisons, whatever the text: about as much as
+/// reading the logits of a large vocabulary.
 inline constexpr std::size_t kMaxOccurrences = 4096;
 
 /// Bytes of the text of an exception that a LogitProcessor or an ActivationReader throws: as much

@@ -16,7 +16,7 @@ constexpr std::size_t kBest = 0;
 constexpr std::size_t kSum = 1;
 constexpr std::size_t kFirstPair = 2;
 
-/// Stands for "no token". Tokens' numbers are floats, which are exact up to 2^24.
+/// Means "no token". Tokens' numbers are floats, which are exact up to 2^24.
 constexpr float kNobody = -1;
 
 bool changes_logits(const SamplingParams& params) {

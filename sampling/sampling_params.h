@@ -107,7 +107,7 @@ struct SamplingParams {
   std::vector<LogitBias> logit_bias{};
   std::vector<TokenId> bad_tokens{};      ///< never chosen
   std::vector<TokenId> allowed_tokens{};  ///< if not empty, only these are chosen
-  /// Until the output has so many tokens, no token that would end it is chosen.
+  /// Until the output has this many tokens, no token that would end it is chosen.
   std::int32_t min_tokens = 0;
   /// The model's end tokens do not end the output, and min_tokens does not exclude them.
   bool ignore_eos = false;
@@ -133,7 +133,7 @@ struct SamplingParams {
   BeamParams beams{};
 
   bool logprobs = false;          ///< return logprobs of the chosen tokens
-  std::int32_t top_logprobs = 0;  ///< return logprobs of so many best tokens at each position
+  std::int32_t top_logprobs = 0;  ///< return logprobs of this many best tokens at each position
   /// false: logprobs by the model's logits. true: by the distribution that the token was drawn
   /// from; tokens that samplers removed have none, and a token that is not drawn (temperature 0,
   /// FSD) has 0. A beam search always returns the logprobs that score its beams.

@@ -72,8 +72,8 @@ __device__ bool rotates(const CudaAttentionParams& params) {
   return params.rotary.qkv.data != nullptr;
 }
 
-/// Shared memory in which a block rotates a unit's heads: the queries, then a key and a value.
-/// It lies behind the rings, so that keys of the cache can arrive meanwhile.
+/// Shared memory in which a block rotates a unit's heads: the queries, then a key and a value. It
+/// follows the rings, so that keys of the cache can arrive meanwhile.
 template <int kHeadSize>
 class MadeHeads {
  public:

@@ -26,7 +26,7 @@ inline constexpr std::int32_t kQueueWords = 32;
 }
 
 /// Slots hold one token's part each: part p of an item's token t has slot first_slot + p * tokens +
-/// t. Behind the counters lie the sums of values, f32 [slots, A, D], then the greatest score and
+/// t. After the counters come the sums of values, f32 [slots, A, D], then the greatest score and
 /// the sum of weights, f32 [slots, A, 2].
 
 }  // namespace weft::cuda

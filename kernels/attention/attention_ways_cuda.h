@@ -27,7 +27,7 @@ namespace weft::cuda {
 inline constexpr std::int32_t kDecodedHeads = 16;
 
 /// The most pieces of work (a KV head of a token each) for which rotating inside attention's launch
-/// is faster than in a launch of its own: so many blocks run at a time. A block with several pieces
+/// is faster than in a separate launch. This many blocks run at a time. A block with several pieces
 /// waits for the rotation of each in turn.
 inline constexpr std::int64_t kMostRotatedPieces = 256;
 

@@ -54,9 +54,9 @@ __device__ inline PositionRange common(PositionRange a, PositionRange b) {
   return {max(a.begin, b.begin), min(a.end, b.end)};
 }
 
-/// Hands out units of work in order: a block begins with the unit of its own number, and takes the
-/// next free unit whenever it is ready. The queue's words are zero before and after a launch, and
-/// untouched if each block has at most one unit. All threads of a block hold the same state.
+/// Hands out units of work in order: a block begins with the unit of the block's index, and takes
+/// the next free unit whenever it is ready. The queue's words are zero before and after a launch,
+/// and untouched if each block has at most one unit. All threads of a block hold the same state.
 class WorkQueue {
  public:
   __device__ WorkQueue(std::byte* workspace, std::uint32_t units)

@@ -28,7 +28,7 @@ struct Piece {
   std::int64_t inner_stride = 0;
 };
 
-/// Packs lines in runs of `run`: [lines / run][inner][run], with zeros behind the last line.
+/// Packs lines in runs of `run`: [lines / run][inner][run], with zeros after the last line.
 void pack(const Piece& piece, std::int64_t run, float* HWY_RESTRICT to) {
   for (std::int64_t first = 0; first < piece.lines; first += run) {
     const std::int64_t lines = std::min(run, piece.lines - first);

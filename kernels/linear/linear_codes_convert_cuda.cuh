@@ -9,7 +9,7 @@ namespace weft::cuda::codes {
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Converts kCount tokens of a unit in place. The scales lie behind the last token.
+/// Converts kCount tokens of a unit in place. The scales follow the last token.
 template <class Sizes, int kCount>
 __device__ void convert(std::byte* inputs, int first) {
   static_assert(Sizes::kExact && Sizes::Encoding::kColumns == 32 * kHalvesOfLane);

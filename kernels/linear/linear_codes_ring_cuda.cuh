@@ -40,7 +40,7 @@ constexpr int kHalfThreads = kRowWarps * 32;
 constexpr int kProducer = kHalves * kHalfThreads;  // first thread of the warp that loads
 constexpr int kThreads = kProducer + 32;
 constexpr int kConverter = kThreads;  // first thread of the warp that converts tokens
-/// Bytes for the scale of a converted token; 16 keep the data behind it aligned.
+/// Bytes for the scale of a converted token; 16 keep the following data aligned.
 constexpr int kScaleOfTokenBytes = 16;
 // Bytes of a row, in which a warp shares the scales that it computes.
 constexpr int kScaleBytes = 32;

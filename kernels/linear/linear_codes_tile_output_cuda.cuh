@@ -26,7 +26,7 @@ class TileOutputs {
         gated_(product.gated),
         thread_(thread),
         outputs_(shared.staged, product.gated, epilogue, place_.rows, thread) {
-    if constexpr (kNormed) {  // the roots are read behind a barrier
+    if constexpr (kNormed) {  // the roots are read after a barrier
       epilogue.load_roots<kMultipliers, Sizes::kTokens>(thread, place_.tokens, shared.roots);
     }
   }

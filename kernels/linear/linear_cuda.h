@@ -164,7 +164,7 @@ struct CudaLinearParams {
   std::byte* decoded = nullptr;  ///< kDecoded: decoded_piece() of the weight, bf16
 };
 
-/// Bytes of the counters of tiles whose parts meet in the workspace. Behind them lie parts that
+/// Bytes of the counters of tiles whose parts meet in the workspace. After them come parts that
 /// need no counter: for 256 multiprocessors (no GPU has more) 128 outputs of 16 tokens in kFlat, or
 /// in each of two blocks in kCodes.
 inline constexpr std::size_t kTileCounterBytes = std::size_t{64} << 10U;

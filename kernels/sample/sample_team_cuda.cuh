@@ -110,7 +110,7 @@ inline constexpr int kClusterBlocks = 8;
   return blocks == 0 ? width >= kLongRow && rows <= kFewRows : blocks == kClusterBlocks;
 }
 
-/// Whether teams of so many blocks are ever launched: without clusters a row has only one block.
+/// Whether teams of kBlocks blocks are ever launched: without clusters a row has only one block.
 template <int kBlocks>
 inline constexpr bool kIsLaunched =
 #if __CUDA_ARCH__ >= 900

@@ -9,7 +9,7 @@ namespace weft::cuda {
 
 inline constexpr double kUnit = 0x1p-40;
 
-/// Returns how far a logit is below the best, <= 0; -inf for NaN. The same as on the host.
+/// Returns how far a logit is below the best, <= 0; -inf for NaN. The host computes the same bits.
 __device__ inline float distance_of(float logit, float best, float inverse) {
   const float distance = (0.5F * logit - 0.5F * best) * inverse * 2.0F;
   const float below = distance <= 0 ? distance : -INFINITY;  // not NaN

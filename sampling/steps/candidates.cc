@@ -32,7 +32,7 @@ constexpr float logit_of(Key key) {
   return std::bit_cast<float>(bits);
 }
 
-/// Below so many keys a sort by comparisons costs less than the radix sort's tables.
+/// For fewer keys than this a sort by comparisons costs less than the radix sort's tables.
 constexpr std::size_t kFewKeys = 512;
 
 /// The radix sort's digits: three of 11 bits hold a logit.
