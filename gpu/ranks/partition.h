@@ -32,7 +32,7 @@ struct Partition {
 
 /// Reads a text such as "cuda:0,cuda:1 | cuda:2@20 | cpu". Commas separate devices that share
 /// layers; a plus instead gives each device whole experts. Bars separate the stages of a pipeline.
-/// @ and a number of layers may follow a stage. kUnfit names the error.
+/// After a stage "@" and a number of layers may follow. kUnfit names the error.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text);
 [[nodiscard]] std::string to_string(const Partition& partition);
 
