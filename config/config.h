@@ -148,6 +148,8 @@ struct Config {
   std::string adapters_folder{};
   /// Whether adapters may be loaded from outside of the folder while the engine runs.
   bool adapters_any_path = false;
+  /// Bytes that the folder may have after an upload; 0: nothing is uploaded into it.
+  std::int64_t adapters_upload_bytes = 0;
   /// Adapters that steps can use at once; 0: kDefaultAdapterPlaces where there are adapters or a
   /// folder of them or `training_folder`, else none.
   std::int32_t adapter_places = 0;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "weft/gpu/sequence_traits.h"
 
@@ -20,6 +23,19 @@ struct AdapterInfo {
   std::int64_t number = 0;
 };
 
+/// A file of an adapter, as a client sent it.
+struct AdapterFile {
+  std::string name{};
+  std::string_view content{};
+};
+
+/// The files of an adapter that a client sent: adapter_config.json and its matrices
+/// (adapter_model.safetensors or adapter_model.bin), or one GGUF file.
+struct AdapterFiles {
+  std::vector<AdapterFile> files{};
+  std::shared_ptr<const void> owner{};  ///< keeps the contents
+};
+
 /// A change of one of a model's adapters (Engine::async_load_adapter, async_unload_adapter).
 struct AdapterChange {
   AdapterChange() = default;  // no aggregate: docs/asio-compliance.md says why
@@ -31,11 +47,17 @@ struct AdapterChange {
   /// A PEFT folder or a GGUF file, in Config::adapters_folder if relative; empty: the place in that
   /// folder that is called as the adapter.
   std::string path{};
+  /// The adapter's files, which are put into Config::adapters_folder under the adapter's name, once
+  /// they were read from there. `path` means nothing then. Null: the files are there already.
+  std::shared_ptr<const AdapterFiles> files{};
   bool replaces = false;  ///< the name may have an adapter, which requests under way keep
   /// The caller made the adapter: its path may lie anywhere, and its name may be that of a
   /// fine-tuned model (is_tuned_name()). Not for what a client says.
   bool is_own = false;
-  bool unloads = false;  ///< removes the name; `path` and `replaces` mean nothing
+  bool unloads = false;  ///< removes the name; `path`, `files` and `replaces` mean nothing
+  /// With `unloads`: also removes the place in Config::adapters_folder that is called as the
+  /// adapter.
+  bool erases_files = false;
 };
 
 }  // namespace weft

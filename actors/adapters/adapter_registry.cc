@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "weft/actors/adapters/adapter_upload.h"
 #include "weft/actors/engine_error.h"
 #include "weft/actors/loading/served_model.h"
 #include "weft/config/adapters_text.h"
@@ -265,6 +266,30 @@ Result<AdapterRegistry::Read> AdapterRegistry::read(const std::string& name, con
   return read;
 }
 
+Result<AdapterRegistry::Read> AdapterRegistry::read_place(const AdapterChange& change) {
+  const auto path = path_of(change);
+  if (!path) return path.error();
+  if (auto room = check_room(); !room) return room.error();
+  return read(change.name, *path, label_of(change.name));
+}
+
+/// Reads the files that a client sent, and puts them into the folder if that succeeds.
+Result<AdapterRegistry::Read> AdapterRegistry::read_upload(const AdapterChange& change) {
+  if (auto room = check_room(); !room) return room.error();
+  auto upload = AdapterUpload::write({.folder = options_.folder,
+                                      .folder_bytes = options_.upload_bytes,
+                                      .name = change.name,
+                                      .replaces = change.replaces},
+                                     *change.files);
+  if (!upload) return upload.error();
+  auto adapter = read(change.name, upload->place(), label_of(change.name));
+  if (!adapter) return adapter;
+  const auto path = upload->finish();
+  if (!path) return path.error();
+  adapter->info.path = path->string();
+  return adapter;
+}
+
 /// Gives the adapter's name its content.
 void AdapterRegistry::put(Read read) {
   const std::scoped_lock lock(mutex_);
@@ -283,7 +308,8 @@ void AdapterRegistry::put(Read read) {
 }
 
 Result<void> AdapterRegistry::load(const AdapterChange& change) {
-  if (!is_adapter_name(change.name) && !(change.is_own && is_tuned_name(change.name))) {
+  const bool may_be_tuned = change.is_own && change.files == nullptr;
+  if (!is_adapter_name(change.name) && !(may_be_tuned && is_tuned_name(change.name))) {
     return Error{EngineErrc::kBadRequest,
                  "name: must be 1 .. 128 letters, digits, dots, hyphens, underlines and slashes, "
                  "and no part may begin with a dot"};
@@ -294,10 +320,7 @@ Result<void> AdapterRegistry::load(const AdapterChange& change) {
       return Error{EngineErrc::kAdapterLoaded, "adapter: " + change.name};
     }
   }
-  const auto path = path_of(change);
-  if (!path) return path.error();
-  if (auto room = check_room(); !room) return room.error();
-  auto adapter = read(change.name, *path, label_of(change.name));
+  auto adapter = change.files != nullptr ? read_upload(change) : read_place(change);
   if (!adapter) return adapter.error();
   put(*std::move(adapter));
   folder_.show(change.name);
@@ -322,6 +345,15 @@ Result<void> AdapterRegistry::unload(const std::string& name) {
   folder_.hide(name);
   if (standard_ == name) standard_.clear();
   return {};
+}
+
+Result<void> AdapterRegistry::erase(const std::string& name) {
+  const auto unloaded = unload(name);
+  if (!unloaded && folder_.place_of(name).empty()) return unloaded;
+  auto erased = erase_adapter_files(
+      {.folder = options_.folder, .folder_bytes = options_.upload_bytes, .name = name});
+  if (erased) folder_.show(name);  // what is put there later is another adapter
+  return erased;
 }
 
 std::vector<AdapterInfo> AdapterRegistry::list() const {
@@ -355,7 +387,8 @@ std::int64_t AdapterRegistry::bytes() const {
 Result<void> change_adapter(const ServedModel& model, const AdapterChange& change) {
   AdapterRegistry* const registry = model.adapters.get();
   if (registry == nullptr) return takes_none(change.name);
-  return change.unloads ? registry->unload(change.name) : registry->load(change);
+  if (!change.unloads) return registry->load(change);
+  return change.erases_files ? registry->erase(change.name) : registry->unload(change.name);
 }
 
 Result<AdapterRegistry::Prepared> find_adapter(const ServedModel& model, const std::string& name) {

@@ -39,9 +39,10 @@ class AdapterRegistry {
   using Prepared = std::shared_ptr<const PreparedAdapter>;
 
   struct Options {
-    std::string folder{};       ///< Config::adapters_folder
-    bool any_path = false;      ///< Config::adapters_any_path
-    std::int64_t host_bytes{};  ///< Config::adapters_host_bytes
+    std::string folder{};         ///< Config::adapters_folder
+    bool any_path = false;        ///< Config::adapters_any_path
+    std::int64_t upload_bytes{};  ///< Config::adapters_upload_bytes
+    std::int64_t host_bytes{};    ///< Config::adapters_host_bytes
     /// So many adapters can be in memory whatever their bytes, so that all places can be used.
     std::int64_t places = 1;
     /// Reads an adapter and compares it with the model.
@@ -82,10 +83,11 @@ class AdapterRegistry {
   /// the reader's or the device's reason; kOverloaded: the adapters of other requests have all the
   /// memory.
   [[nodiscard]] Result<Prepared> prepare(const std::string& name);
-  /// Gives a name the adapter of a path. kBadRequest: no name for an adapter, or a path outside of
-  /// the folder where neither any_path nor AdapterChange::is_own allows it; kAdapterLoaded: the
-  /// name has one, and `replaces` is false; kAdapterFailed and kOverloaded, which leave the name
-  /// what it had.
+  /// Gives a name the adapter of a path, or of files that a client sent. kBadRequest: no name for
+  /// an adapter, or a path outside of the folder where neither any_path nor AdapterChange::is_own
+  /// allows it, or what AdapterUpload::write() refuses; kAdapterLoaded: the name has one, and
+  /// `replaces` is false; kAdapterFailed and kOverloaded. An error leaves the name and the folder
+  /// what they had.
   [[nodiscard]] Result<void> load(const AdapterChange& change);
   /// Gives configured adapters their names, wherever their files lie. Errors as of load(); their
   /// details begin with adapters.named[NAME].
@@ -93,6 +95,9 @@ class AdapterRegistry {
   /// Removes a name; requests under way keep the adapter. A name of the folder stays removed until
   /// load() gives it an adapter. kNoSuchAdapter.
   [[nodiscard]] Result<void> unload(const std::string& name);
+  /// Removes a name, if it is known, and its place in the folder. kNoSuchAdapter: there is neither;
+  /// errors of erase_adapter_files(), after which the name is removed.
+  [[nodiscard]] Result<void> erase(const std::string& name);
 
   /// The known adapters, in the order in which their names came.
   [[nodiscard]] std::vector<AdapterInfo> list() const;
@@ -149,6 +154,8 @@ class AdapterRegistry {
   [[nodiscard]] Result<std::filesystem::path> path_of(const AdapterChange& change) const;
   [[nodiscard]] Result<Read> read(const std::string& name, const std::filesystem::path& path,
                                   const std::string& label);
+  [[nodiscard]] Result<Read> read_place(const AdapterChange& change);
+  [[nodiscard]] Result<Read> read_upload(const AdapterChange& change);
   void put(Read read);
 
   Options options_;

@@ -238,6 +238,7 @@ Result<std::shared_ptr<AdapterRegistry>> registry_of(const OpenedModel& opened,
   AdapterRegistry::Options options;
   options.folder = config.adapters_folder;
   options.any_path = config.adapters_any_path;
+  options.upload_bytes = config.adapters_upload_bytes;
   options.host_bytes = config.adapters_host_bytes;
   options.places =
       std::int64_t{limits.adapter_places} * static_cast<std::int64_t>(devices.devices.size());

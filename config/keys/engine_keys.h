@@ -224,6 +224,13 @@ inline constexpr std::array kKeys = {
               "Whether admins may load adapters from outside of adapters.folder while the server "
               "runs",
               "The server would read any file that it may read", "adapters-any-path"},
+    ConfigKey{"adapters", "upload_bytes",
+              integer<&Config::adapters_upload_bytes>(0, std::int64_t{1} << 50),
+              "Bytes that adapters.folder may have after an admin has uploaded an adapter; 0: "
+              "uploads and removals of files are refused. An upload is a request's body, so "
+              "limits.max_body_bytes and limits.max_body_memory bound it too",
+              "The folder is the operator's until clients are allowed to write to it",
+              "adapters-upload-bytes"},
     ConfigKey{"adapters", "places", integer<&Config::adapter_places>(0, 4'096),
               "Adapters that steps can use at once; 0: 8 if adapters, a folder of adapters or "
               "training.folder are configured, else none. Requests for further adapters wait, and "

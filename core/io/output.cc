@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "weft/core/io/file.h"
 
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 
 // New names are tried where another process has taken one.
 constexpr int kMostNames = 100;
+constexpr const char* kDraftMark = ".part-";
 
 Error cannot_write(const fs::path& path, int error) {
   const FileErrc code = error == EEXIST ? FileErrc::kExists : FileErrc::kCannotWrite;
@@ -29,8 +31,16 @@ Error cannot_write(const fs::path& path, int error) {
 /// A name beside the path, hidden from listings.
 fs::path hidden_name(const fs::path& path, int attempt) {
   const fs::path folder = path.parent_path();
-  return folder / ("." + path.filename().string() + ".part-" + std::to_string(::getpid()) + "-" +
+  return folder / ("." + path.filename().string() + kDraftMark + std::to_string(::getpid()) + "-" +
                    std::to_string(attempt));
+}
+
+/// Where the replaced file or folder lies until the draft is destroyed, if it cannot lie in the
+/// draft's own place.
+fs::path spare_of(const fs::path& hidden) {
+  fs::path spare = hidden;
+  spare += ".old";
+  return spare;
 }
 
 /// Makes the entries of a folder durable. A file system that cannot do so loses no entries either.
@@ -51,30 +61,46 @@ int rename_new(const fs::path& from, const fs::path& to) {
   return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
+/// Renames, and leaves at `from` what was at `to`, if there was anything. A file system that cannot
+/// exchange names is given the other order: `to` moves into `spare`, then `from` to `to`.
+int rename_over(const fs::path& from, const fs::path& to, const fs::path& spare) {
+  if (const int error = rename_new(from, to); error != EEXIST) return error;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  if (std::rename(to.c_str(), spare.c_str()) != 0) return errno;
+  if (std::rename(from.c_str(), to.c_str()) == 0) return 0;
+  const int error = errno;
+  static_cast<void>(std::rename(spare.c_str(), to.c_str()));
+  return error;
+}
+
 }  // namespace
 
-Draft::Draft(fs::path path, fs::path hidden, Kind kind)
-    : path_(std::move(path)), hidden_(std::move(hidden)), kind_(kind) {}
+Draft::Draft(fs::path path, fs::path hidden, Kind kind, Existing existing)
+    : path_(std::move(path)), hidden_(std::move(hidden)), kind_(kind), existing_(existing) {}
 
 Draft::Draft(Draft&& other) noexcept
     : path_(std::move(other.path_)),
       hidden_(std::exchange(other.hidden_, {})),
-      kind_(other.kind_) {}
+      kind_(other.kind_),
+      existing_(other.existing_) {}
 
 Draft::~Draft() {
   if (hidden_.empty()) return;
   std::error_code ignored;
   fs::remove_all(hidden_, ignored);
+  fs::remove_all(spare_of(hidden_), ignored);
 }
 
-Result<Draft> Draft::make(const fs::path& named, Kind kind) {
+Result<Draft> Draft::make(const fs::path& named, Kind kind, Existing existing) {
   // The last part of "out/" is empty, and it means the folder "out".
   const fs::path path = named.has_filename() ? named : named.parent_path();
   std::error_code ignored;
-  if (fs::exists(fs::symlink_status(path, ignored))) return cannot_write(path, EEXIST);
+  const bool is_there = fs::exists(fs::symlink_status(path, ignored));
+  if (is_there && existing == Existing::kRefused) return cannot_write(path, EEXIST);
   for (int attempt = 0; attempt < kMostNames; ++attempt) {
     const fs::path hidden = hidden_name(path, attempt);
-    if (::mkdir(hidden.c_str(), 0777) == 0) return Draft(path, hidden, kind);
+    if (::mkdir(hidden.c_str(), 0777) == 0) return Draft(path, hidden, kind, existing);
     if (errno != EEXIST) return cannot_write(path, errno);
   }
   return cannot_write(path, EEXIST);
@@ -86,7 +112,10 @@ fs::path Draft::place() const {
 
 Result<void> Draft::finish() {
   sync_folder(hidden_);
-  if (const int error = rename_new(place(), path_); error != 0) return cannot_write(path_, error);
+  const int error = existing_ == Existing::kRefused
+                        ? rename_new(place(), path_)
+                        : rename_over(place(), path_, spare_of(hidden_));
+  if (error != 0) return cannot_write(path_, error);
   sync_folder(path_.parent_path());
   return {};
 }
@@ -127,6 +156,20 @@ Result<void> OutputFile::resize(std::uint64_t size) const {
 Result<void> OutputFile::sync() const {
   if (::fsync(descriptor_) != 0) return cannot_write(path_, errno);
   return {};
+}
+
+std::size_t remove_left_drafts(const fs::path& folder, fs::file_time_type before) {
+  std::error_code none;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator entry(folder, none); entry != fs::directory_iterator();
+       entry.increment(none)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_draft = name.starts_with('.') && name.find(kDraftMark) != std::string::npos;
+    const fs::file_time_type time = fs::last_write_time(entry->path(), none);
+    if (is_draft && !none && time < before) left.push_back(entry->path());
+  }
+  for (const fs::path& one : left) fs::remove_all(one, none);
+  return left.size();
 }
 
 Result<void> replace_file(const fs::path& path, std::string_view text) {

@@ -11,14 +11,18 @@
 namespace weft {
 
 /// A file or folder that is being made. It is built in a hidden folder beside its final path and
-/// moved there once it is whole: no reader sees a part of it, and nothing is replaced. Owner only.
+/// moved there once it is whole, so no reader sees a part of it. Owner only.
 class Draft {
  public:
   enum class Kind : std::uint8_t { kFile, kFolder };
+  /// What becomes of a file or folder that has the final path already. A replaced one is removed
+  /// by the destructor.
+  enum class Existing : std::uint8_t { kRefused, kReplaced };
 
-  /// Makes the hidden folder. FileErrc::kExists where something of the name is there already,
-  /// kCannotWrite.
-  [[nodiscard]] static Result<Draft> make(const std::filesystem::path& named, Kind kind);
+  /// Makes the hidden folder. FileErrc::kExists where something of the name is there already and
+  /// is not to be replaced, kCannotWrite.
+  [[nodiscard]] static Result<Draft> make(const std::filesystem::path& named, Kind kind,
+                                          Existing existing = Existing::kRefused);
 
   Draft(Draft&& other) noexcept;
   Draft(const Draft&) = delete;
@@ -30,16 +34,19 @@ class Draft {
   /// The path to write to: a folder that exists, or a file that does not yet.
   [[nodiscard]] std::filesystem::path place() const;
 
-  /// Moves the draft to its final path, once its contents are on the disk. kExists where another
-  /// process made something of that name meanwhile, kCannotWrite.
+  /// Moves the draft to its final path, once its contents are on the disk. Whoever opens the path
+  /// finds the old or the new content, except for folders on a file system that cannot exchange
+  /// two names (NFS): there the path is missing for a moment. kExists where another process made
+  /// something of that name meanwhile, kCannotWrite.
   [[nodiscard]] Result<void> finish();
 
  private:
-  Draft(std::filesystem::path path, std::filesystem::path hidden, Kind kind);
+  Draft(std::filesystem::path path, std::filesystem::path hidden, Kind kind, Existing existing);
 
   std::filesystem::path path_;
   std::filesystem::path hidden_;  // empty in an object that was moved from
   Kind kind_;
+  Existing existing_;
 };
 
 /// A new file that is written piece by piece at any offset. Writing is thread-safe.
@@ -69,6 +76,11 @@ class OutputFile {
   std::filesystem::path path_;
   int descriptor_;
 };
+
+/// Removes the drafts in a folder that were begun before `before` and whose owners ended without
+/// removing them. Returns how many there were.
+std::size_t remove_left_drafts(const std::filesystem::path& folder,
+                               std::filesystem::file_time_type before);
 
 /// Writes a small file in place of the one at `path`, if there is one. If the process or the
 /// machine stops meanwhile, the file has either its earlier content or all of the new content. It

@@ -97,9 +97,13 @@ ApiResult<FormPart> take_part(std::string_view& rest, std::string_view delimiter
 
 }  // namespace
 
+bool is_form(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  return boost::beast::iequals(trimmed(type), kFormType);
+}
+
 ApiResult<std::vector<FormPart>> form_parts(std::string_view content_type, std::string_view body) {
-  if (!boost::beast::iequals(trimmed(content_type.substr(0, content_type.find(';'))), kFormType))
-    return bad_form("its content type must be multipart/form-data");
+  if (!is_form(content_type)) return bad_form("its content type must be multipart/form-data");
   const auto boundary = parameter(content_type, "boundary");
   if (!boundary || boundary->empty() || boundary->size() > kLongestBoundary)
     return bad_form("its content type has no boundary");

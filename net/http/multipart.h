@@ -16,6 +16,9 @@ struct FormPart {
   std::string_view content{};  ///< a part of the body
 };
 
+/// Whether a body of this content type is a form.
+[[nodiscard]] bool is_form(std::string_view content_type);
+
 /// The most parts of a form; OpenAI's have a handful.
 inline constexpr std::size_t kMostFormParts = 32;
 

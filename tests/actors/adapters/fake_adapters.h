@@ -19,7 +19,8 @@
 
 namespace weft::test {
 
-/// Adapters that are files of a few letters, which are their content. Each takes ten bytes of
+/// Adapters that are files of a few letters, which are their content, or folders of PEFT's with
+/// such a file. Each takes ten bytes of
 /// memory. A file that begins with "bad" cannot be read, and the reader of "throw" throws.
 class FakeAdapters {
  public:
@@ -50,8 +51,9 @@ class FakeAdapters {
  private:
   Result<Adapter> read(const std::filesystem::path& path) {
     ++reads;
+    const bool is_folder = std::filesystem::is_directory(path);
     std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
+    text << std::ifstream(is_folder ? path / "adapter_model.safetensors" : path).rdbuf();
     const std::string letters = text.str();
     if (letters == "throw") throw std::runtime_error("a reader throws");
     if (letters.empty() || letters.starts_with("bad")) return bad_adapter(path.string(), "is bad");

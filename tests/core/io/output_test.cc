@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <iterator>
@@ -95,6 +96,44 @@ TEST(DraftTest, ReplacesNothing) {
     EXPECT_TRUE(fs::is_empty(late));
     fs::remove(late);
   }
+}
+
+TEST(DraftTest, ReplacesAFileOrAFolderWhereItMay) {
+  const TempFolder folder;
+  const fs::path file = folder.write("file", std::string_view("old"));
+  const fs::path tree = folder.path() / "tree";
+  fs::create_directory(tree);
+  write_text(tree / "old", "1");
+  for (const auto kind : {Draft::Kind::kFile, Draft::Kind::kFolder}) {
+    const bool is_file = kind == Draft::Kind::kFile;
+    auto draft = Draft::make(is_file ? file : tree, kind, Draft::Existing::kReplaced);
+    ASSERT_TRUE(draft) << to_string(draft.error());
+    write_text(is_file ? draft->place() : draft->place() / "new", "2");
+    EXPECT_EQ(*read_text_file(file, kAnySize), is_file ? "old" : "2");
+    EXPECT_TRUE(fs::exists(tree / "old"));
+    ASSERT_TRUE(draft->finish());
+  }
+  EXPECT_EQ(*read_text_file(file, kAnySize), "2");
+  EXPECT_EQ(entries_in(tree), 1);
+  EXPECT_TRUE(fs::exists(tree / "new"));
+  EXPECT_EQ(entries_in(folder.path()), 2) << "what was replaced is gone";
+}
+
+TEST(DraftTest, ThatAKilledProcessLeftIsRemovedLater) {
+  const TempFolder folder;
+  auto old = Draft::make(folder.path() / "old", Draft::Kind::kFolder);
+  auto fresh = Draft::make(folder.path() / "fresh", Draft::Kind::kFolder);
+  ASSERT_TRUE(old && fresh);
+  write_text(old->place() / "part", "1");
+  folder.write(".hidden", std::string_view("mine"));
+  const auto hour = std::chrono::hours(1);
+  const auto time = fs::last_write_time(fresh->place());
+  fs::last_write_time(old->place(), time - hour);
+  fs::last_write_time(folder.path() / ".hidden", time - hour);
+  EXPECT_EQ(remove_left_drafts(folder.path(), time - hour / 2), 1);
+  EXPECT_FALSE(fs::exists(old->place()));
+  EXPECT_TRUE(fs::exists(fresh->place()));
+  EXPECT_TRUE(fs::exists(folder.path() / ".hidden"));
 }
 
 TEST(DraftTest, SaysWhyItCannotBeMade) {

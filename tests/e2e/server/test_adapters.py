@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from websockets.sync.client import connect
@@ -100,6 +101,41 @@ def test_vllms_calls_load_replace_and_remove_an_adapter(start_server: StartServe
         with pytest.raises(openai.NotFoundError):
             answer()
         assert post(server, "/v1/unload_lora_adapter", {"lora_name": "mine"})[0] == 404
+
+
+def upload(server: WeftServer, source: str, **fields: str) -> tuple[int, str]:
+    files = [("file", (name, (ADAPTERS / source / name).read_bytes()))
+             for name in ("adapter_config.json", "adapter_model.safetensors")]
+    answer = httpx.post(server.url + "/v1/load_lora_adapter", data=fields, files=files)
+    return answer.status_code, answer.text
+
+
+def test_an_admin_without_the_servers_disk_uploads_replaces_and_removes_an_adapter(
+        start_server: StartServer, tmp_path: Path):
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    config = {"folder": str(folder), "upload_bytes": 1 << 20}
+    server = start_server(adapters=config)
+    with client_of(server) as client:
+        assert upload(server, "polite", lora_name="mine") == \
+            (200, "Success: LoRA adapter 'mine' added successfully.")
+        assert says(client, "mine") == POLITE
+        status, body = upload(server, "pirate", lora_name="mine")
+        assert status == 400 and "adapter_loaded" in body
+        assert says(client, "mine") == POLITE
+        assert upload(server, "pirate", lora_name="mine", load_inplace="true")[0] == 200
+        assert says(client, "mine") == PIRATE
+        status, body = upload(server, "polite", lora_name="mine", model="none", load_inplace="true")
+        assert status == 404 and '"model"' in body
+    server.stop()
+
+    server = start_server(adapters=config)
+    with client_of(server) as client:
+        assert says(client, "mine") == PIRATE
+        removed = post(server, "/v1/unload_lora_adapter", {"lora_name": "mine", "delete_files": True})
+        assert removed[0] == 200 and list(folder.iterdir()) == []
+        with pytest.raises(openai.NotFoundError):
+            says(client, "mine")
 
 
 def test_files_that_change_under_a_name_are_another_adapter(start_server: StartServer, folder: Path):

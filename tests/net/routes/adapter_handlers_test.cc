@@ -5,11 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "weft/actors/adapters/adapter_registry.h"
@@ -113,6 +117,85 @@ TEST_F(AdapterHandlersTest, NamesTheFieldOfTheBodyThatIsWrong) {
   EXPECT_EQ(refusal(kUnload, R"({"lora_name":"x","lora_path":"sql"})"),
             "400 lora_path unknown_parameter");
   EXPECT_TRUE(adapters->list().empty());
+}
+
+/// A form with the two files of an adapter, and with further fields.
+std::string form_of(const std::string& letters, const std::string& fields) {
+  const auto part = [](const std::string& disposition, const std::string& content) {
+    return "--b\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + content + "\r\n";
+  };
+  std::string form = part(R"(name="file"; filename="adapter_config.json")", "{}") +
+                     part(R"(name="file"; filename="adapter_model.safetensors")", letters);
+  for (std::size_t at = 0; at < fields.size();) {
+    const std::size_t end = std::min(fields.find('&', at), fields.size());
+    const std::size_t equals = fields.find('=', at);
+    form += part("name=\"" + fields.substr(at, equals - at) + "\"",
+                 fields.substr(equals + 1, end - equals - 1));
+    at = end + 1;
+  }
+  return form + "--b--\r\n";
+}
+
+class AdapterUploadHandlersTest : public AdapterHandlersTest {
+ public:
+  AdapterUploadHandlersTest() {
+    AdapterRegistry::Options options = files.options();
+    options.upload_bytes = 1000;
+    adapters = std::make_shared<AdapterRegistry>(std::move(options));
+  }
+  std::string upload(const std::string& letters, const std::string& fields) const {
+    return post(kLoad, form_of(letters, fields),
+                "Content-Type: multipart/form-data; boundary=b\r\n");
+  }
+};
+
+TEST_F(AdapterUploadHandlersTest, TakesTheFilesOfAnAdapterReplacesAndRemovesThem) {
+  start();
+  EXPECT_THAT(upload("mine", "lora_name=mine"),
+              AllOf(StartsWith("HTTP/1.1 200"),
+                    HasSubstr("Success: LoRA adapter 'mine' added successfully.")));
+  EXPECT_EQ(adapters->list().front().id, FakeAdapters::id_of("mine"));
+  EXPECT_THAT(upload("next", "lora_name=mine"),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("adapter_loaded")));
+  EXPECT_THAT(upload("next", "lora_name=mine&load_inplace=true"), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(adapters->list().front().id, FakeAdapters::id_of("next"));
+  EXPECT_THAT(post(kUnload, R"({"lora_name":"mine","delete_files":true})"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_FALSE(std::filesystem::exists(files.folder.path() / "mine"));
+  EXPECT_EQ(refusal(kUnload, R"({"lora_name":"mine","delete_files":true})"),
+            "404 lora_name model_not_found");
+}
+
+TEST_F(AdapterUploadHandlersTest, NameTheFieldOfAFormThatIsWrong) {
+  start();
+  for (const auto& [fields, param, code] :
+       {std::tuple("lora_name=", "lora_name", "missing_required_parameter"),
+        {"model=x", "lora_name", "missing_required_parameter"},
+        {"lora_name=a&lora_name=b", "lora_name", "duplicate_parameter"},
+        {"lora_name=../x", "lora_name", "invalid_value"},
+        {"lora_name=x&load_inplace=1", "load_inplace", "invalid_type"},
+        {"lora_name=x&lora_path=sql", "lora_path", "unknown_parameter"},
+        {"lora_name=x&file=text", "file", "invalid_value"}}) {
+    const json::value error = body_of(upload("a", fields)).at("error");
+    EXPECT_EQ(error.at("param").as_string(), param) << fields;
+    EXPECT_EQ(error.at("code").as_string(), code) << fields;
+  }
+  EXPECT_THAT(
+      upload("bad", "lora_name=x"),
+      AllOf(StartsWith("HTTP/1.1 400"), HasSubstr(R"("param":"file")"), HasSubstr("is bad")));
+  EXPECT_THAT(upload(std::string(1000, 'a'), "lora_name=x"),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr(R"("param":"file")"),
+                    HasSubstr("adapters.upload_bytes")));
+  EXPECT_TRUE(adapters->list().empty());
+}
+
+TEST_F(AdapterHandlersTest, RefusesUploadsWhereTheyAreNotConfigured) {
+  start();
+  EXPECT_THAT(
+      post(kLoad, form_of("a", "lora_name=x"), "Content-Type: multipart/form-data; boundary=b\r\n"),
+      AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("adapters.upload_bytes is 0")));
+  EXPECT_EQ(refusal(kUnload, R"({"lora_name":"sql","delete_files":true})"),
+            "400 delete_files invalid_value");
 }
 
 TEST_F(AdapterHandlersTest, ABrokenAdapterGivesItsRequestsNoReasonAndNoTimeToComeAgain) {
