@@ -66,6 +66,7 @@ ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimit
   readers_.reserve(rows);
   ids_.reserve(draft_size(draft_->options().max_tokens));
   sequences_.reserve(rows);
+  fed_.reserve(rows);
   outputs_.reserve(rows);
 }
 
@@ -195,13 +196,18 @@ void ModelDrafter::begin_step() {
   for (const std::int32_t page : claims_) claimed_by_[draft_size(page)] = -1;
   claims_.clear();
   drafted_.clear();
+  begin_model_step();
+}
+
+void ModelDrafter::begin_model_step() {
   ids_.clear();
   sequences_.clear();
+  fed_.clear();
 }
 
 /// Puts the next tokens of a slot's sequence into the draft model's step.
 void ModelDrafter::feed(std::int32_t slot, std::span<const TokenId> ids) {
-  Slot& one = at(slot);
+  const Slot& one = at(slot);
   const std::size_t end = one.read.size() + ids.size();
   StepSequence sequence;
   sequence.first = static_cast<std::int32_t>(ids_.size());
@@ -209,14 +215,21 @@ void ModelDrafter::feed(std::int32_t slot, std::span<const TokenId> ids) {
   sequence.start = static_cast<std::int32_t>(one.read.size());
   sequence.pages = std::span(one.pages).first((end + page_tokens_ - 1) / page_tokens_);
   sequences_.push_back(sequence);
+  fed_.push_back(slot);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  one.read.insert(one.read.end(), ids.begin(), ids.end());
 }
 
+/// Runs the draft model's step. Its tokens are read only once it has ended: a step that throws has
+/// computed nothing that may be used.
 void ModelDrafter::run(std::span<const std::int32_t> outputs) {
   if (!ids_.empty()) draft_->decode({ids_, sequences_, outputs, {}});
-  ids_.clear();
-  sequences_.clear();
+  for (std::size_t i = 0; i < fed_.size(); ++i) {
+    const auto ids = std::span<const TokenId>(ids_).subspan(draft_size(sequences_[i].first),
+                                                            draft_size(sequences_[i].count));
+    std::vector<TokenId>& read = at(fed_[i]).read;
+    read.insert(read.end(), ids.begin(), ids.end());
+  }
+  begin_model_step();
 }
 
 /// Lets the draft model read tokens that it has not seen, and leaves the sequences that are ready

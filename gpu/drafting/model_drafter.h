@@ -33,7 +33,8 @@ namespace weft {
 /// most kReadTokens tokens in a step, so a long prompt takes several steps until the first guess.
 ///
 /// Takes a slot's memory for the first sequence in it, and keeps it. Owner only, on the thread that
-/// runs the device's steps. What the draft model's step throws is thrown.
+/// runs the device's steps. What the draft model's step throws is thrown; the next guess_all() reads
+/// the tokens of that step again.
 class ModelDrafter final : public Drafter {
  public:
   /// Tokens that the draft model reads in a step, besides the newest tokens of the sequences that
@@ -81,6 +82,7 @@ class ModelDrafter final : public Drafter {
   void note_pages(Slot& slot);
   [[nodiscard]] bool claim(std::int32_t slot, std::size_t tokens);
   void begin_step();
+  void begin_model_step();
   void read();
   void draft();
   void feed(std::int32_t slot, std::span<const TokenId> ids);
@@ -104,6 +106,7 @@ class ModelDrafter final : public Drafter {
   std::vector<std::int32_t> readers_;  // slots whose sequences it reads first
   std::vector<TokenId> ids_;
   std::vector<StepSequence> sequences_;
+  std::vector<std::int32_t> fed_;  // by sequence: its slot
   std::vector<std::int32_t> outputs_;
 };
 
