@@ -45,8 +45,9 @@ struct DeviceLimits {
   /// How many tokens the device guesses at most behind the token that it chose for a row, and then
   /// verifies (PlanEntry::guesses); 0: it guesses none.
   std::int32_t guesses = 0;
-  /// Whether a draft model makes guesses, where a plan allows them (PlanEntry::drafts).
-  bool drafts = false;
+  /// A draft model makes guesses where a plan allows them (PlanEntry::drafts), for sequences of at
+  /// most so many tokens: its context, within `context`. 0: there is no draft model.
+  std::int32_t draft_context = 0;
   /// It guesses no tokens of sequences with a constraint or with penalties: all choices of an entry
   /// are made at once, and such a choice depends on the guesses before it.
   bool chooses_at_once = false;

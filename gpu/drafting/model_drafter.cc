@@ -25,6 +25,10 @@ std::size_t draft_size(std::int64_t count) { return static_cast<std::size_t>(cou
 
 }  // namespace
 
+std::int32_t ModelDrafter::context_for(const Program& draft, const DeviceLimits& limits) {
+  return static_cast<std::int32_t>(std::min(limits.context, draft.context));
+}
+
 DeviceOptions ModelDrafter::options_for(const Program& draft, const DeviceLimits& limits,
                                         DType kv_dtype, int threads) {
   DeviceOptions options;
@@ -33,7 +37,7 @@ DeviceOptions ModelDrafter::options_for(const Program& draft, const DeviceLimits
       std::max(limits.rows * (1 + static_cast<std::int32_t>(kFewBehind)), kReadTokens);
   options.max_outputs = limits.rows;
   options.max_sequences = limits.rows;
-  options.max_context = std::min(limits.context, draft.context);
+  options.max_context = context_for(draft, limits);
   options.page_tokens = limits.page_tokens;
   options.pages = limits.pages;
   options.kv_dtype = kv_dtype;

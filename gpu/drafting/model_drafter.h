@@ -44,6 +44,9 @@ class ModelDrafter final : public Drafter {
   /// Tokens that must match for a look-up to speak before the draft model.
   static constexpr std::size_t kLongMatch = 8;
 
+  /// Returns DeviceLimits::draft_context of a device with these limits: the most tokens that the
+  /// draft model is fed of a sequence.
+  [[nodiscard]] static std::int32_t context_for(const Program& draft, const DeviceLimits& limits);
   /// Returns the options of the draft model's device, beside a device with these limits.
   [[nodiscard]] static DeviceOptions options_for(const Program& draft, const DeviceLimits& limits,
                                                  DType kv_dtype, int threads);

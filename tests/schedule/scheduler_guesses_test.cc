@@ -385,10 +385,11 @@ TEST_F(SchedulerGuessesTest, ASequenceThatGivesWayLeavesItsGuesses) {
 /// A device with a draft model whose guesses take so long, and which speaks in every second entry.
 class SchedulerDraftsTest : public SchedulerGuessesTest {
  protected:
-  void start_drafting(Duration each, std::function<std::int32_t(std::int32_t)> right) {
+  void start_drafting(Duration each, std::function<std::int32_t(std::int32_t)> right,
+                      std::int32_t context = 2048) {
     drafting_ = [each](std::int32_t drafted) { return DraftTimes{.drafting = drafted * each}; };
     SchedulerOptions options = roomy();
-    options.limits.drafts = true;
+    options.limits.draft_context = context;
     options.limits.context = 2048;
     options.limits.pages = 1024;
     start_guessing(std::move(right), options, guesses_take(microseconds(10)));
@@ -439,6 +440,30 @@ TEST_F(SchedulerDraftsTest, ADraftModelAsSlowAsTheModelTakesNoGuessesFromLookUps
   }
   EXPECT_LT(drafted, 40) << "tries alone";
   EXPECT_GT(guessed, 100);
+}
+
+/// The looked-up guesses are all wrong, so they are tried rarely.
+TEST_F(SchedulerDraftsTest, NoDraftIsTriedBeyondTheContextOfTheDraftModel) {
+  constexpr std::int32_t kContext = 40;
+  start_drafting(microseconds(20), none, kContext);
+  submit({.prompt = 4, .max_tokens = 400});
+  std::int32_t drafted = 0;
+  std::int32_t guessed = 0;
+  std::int32_t steps = 0;
+  while (plan()) {
+    for (const PlanEntry& entry : newest().entries) {
+      const std::int32_t first_guess = entry.start + entry.count - entry.guesses - entry.unsure;
+      EXPECT_LE(first_guess + entry.drafts, std::max(kContext + 1, first_guess));
+      drafted += entry.drafts;
+      if (first_guess <= kContext) continue;
+      ++steps;
+      guessed += entry.guesses;
+    }
+    if (planned() > 1) run();
+  }
+  EXPECT_GT(drafted, 0) << "within its context";
+  EXPECT_GT(steps, 300);
+  EXPECT_LT(guessed, steps / 4) << "look-ups alone are tried";
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_F(HostDraftsTest, ReplicasShareTheWeightsOfTheDraftModel) {
                             .context = 64,
                             .vocabulary = LlamaShape{}.vocabulary,
                             .guesses = 4,
-                            .drafts = true};
+                            .draft_context = 64};
   HostDrafters drafters(wishes, DType::kF32, 1);
   int loads = 0;
   const auto count = LoadProgress([&](std::int64_t /*done*/, std::int64_t /*all*/) { ++loads; });

@@ -31,7 +31,7 @@ constexpr DeviceLimits kDraftedLimits{.rows = 4,
                                       .context = 100,
                                       .vocabulary = kVocabulary,
                                       .guesses = 6,
-                                      .drafts = true};
+                                      .draft_context = 100};
 
 /// Returns what the fake draft model writes behind a text.
 TokenId continuation(std::span<const TokenId> text) {
