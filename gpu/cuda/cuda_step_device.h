@@ -37,7 +37,7 @@ namespace weft::cuda {
 /// logits go to the rank that chooses, or only ToldPart's numbers about them. Each rank sees the
 /// form in the plan: it is the second where that is enough for all rows (LogitNeeds).
 ///
-/// Guesses are verified by choosing as without them (HostStepDevice says why that is exact). An
+/// Guesses are verified by choosing as without them (verify_guesses.h says why that is exact). An
 /// entry with guesses has a row of logits and a choice behind its last token and behind each guess,
 /// all made at once, each by its position's random number. run() then takes as many choices as
 /// guesses were right, and the next one. It knows the tokens of one step before it writes the next,
@@ -119,9 +119,8 @@ class CudaStepDevice final : public StepDevice {
   void choose();
   void wait(RecordedSteps::Step* recorded);
   void tell(StepResult& result);
-  TokenId tell_one(std::size_t index, std::size_t item, StepResult& result);
-  TokenId choose_on_host(std::size_t index, std::size_t item, std::int32_t output,
-                         StepResult& result);
+  TokenId tell_one(std::size_t index, std::size_t right, StepResult& result);
+  TokenId choose_on_host(std::size_t index, std::size_t right, TokenId guess, StepResult& result);
   [[nodiscard]] Sampler& sampler_of(std::int32_t slot);
   void upload_settings(std::int32_t slot);
 

@@ -22,15 +22,7 @@ namespace weft {
 /// keeps and, where tokens are chosen, for each of its slots a sampler. Everything is allocated
 /// when it is made.
 ///
-/// It verifies guesses (PlanEntry::guesses) by choosing as without them: the token at each position
-/// is chosen by that position's logits and random number, after all that the request's parameters
-/// do, and the guess there is right if it is that token. So the text is the same, bit by bit, with
-/// and without guesses, whatever is guessed. It is exact rejection sampling, too: where a drafter
-/// names one token x, q(x) = 1, rejection sampling (Leviathan et al., arXiv 2211.17192, section
-/// 2.3) accepts x with probability min(1, p(x) / q(x)) = p(x), and else draws from p without x,
-/// scaled to sum up to 1. Drawing t from p accepts x = t with probability p(x), and a t that is not
-/// x has just that distribution. A sampler sees a guess only once it is right, so its state
-/// (penalties, a grammar's matcher, Mirostat) advances by accepted tokens alone.
+/// It verifies guesses (PlanEntry::guesses) by choosing as without them (verify_guesses.h).
 class HostStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.
