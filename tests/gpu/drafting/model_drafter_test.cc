@@ -404,7 +404,8 @@ TEST_F(ModelDrafterTest, AStepThatThrowsHasReadNothing) {
   for (std::size_t n = 1; has_failed; ++n) {
     has_failed = false;
     use(kVocabulary, limits_.context);
-    drafted_ = {.fails_at = n};
+    drafted_ = Drafted();
+    drafted_.fails_at = n;
     for (const std::int32_t slot : {0, 1}) {
       start(slot, beginning, 0);
       std::iota(tables_[slot].begin() + 10, tables_[slot].end(), 10 + 25 * slot);
