@@ -11,6 +11,7 @@
 #include "weft/gpu/plan.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/gpu/step_device.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/sampling/drafters/drafter.h"
 
 namespace weft {
@@ -27,6 +28,7 @@ struct SlotState {
   TokenId last_token = kNoToken;  ///< what was chosen for it last
   SequenceTraits traits{};
   LogitNeeds needs = LogitNeeds::kAll;  ///< of what its tokens are chosen by
+  SampleParams draws{};                 ///< GuessTask::draws, without a position
   bool may_guess = true;                ///< whether the drafter follows its tokens
   std::shared_ptr<ActivationReader> reader{};
   /// Set when its reader threw: no token is chosen for it any more. Null: it did not throw.

@@ -48,7 +48,8 @@ std::int64_t ModelDrafter::bytes(const DeviceLimits& limits) {
   constexpr std::int64_t kPerToken = 2 * sizeof(TokenId);
   constexpr std::int64_t kPerPage = sizeof(std::int32_t) + sizeof(std::uint64_t);
   return limits.rows * (kPerToken * limits.context + kPerPage * limits.pages_per_row()) +
-         (kPerPage + std::int64_t{sizeof(std::int32_t)}) * limits.pages;
+         (kPerPage + std::int64_t{sizeof(std::int32_t)}) * limits.pages +
+         2 * std::int64_t{sizeof(std::uint64_t)} * limits.vocabulary;
 }
 
 ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimits& limits,
@@ -61,7 +62,8 @@ ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimit
       shared_vocabulary_(std::min(draft_->program().vocabulary, limits.vocabulary)),
       slots_(draft_size(limits.rows)),
       chain_of_page_(draft_size(limits.pages)),
-      claimed_by_(draft_size(limits.pages), -1) {
+      claimed_by_(draft_size(limits.pages), -1),
+      draw_scratch_(2 * draft_size(shared_vocabulary_)) {
   const std::size_t rows = slots_.size();
   const std::size_t written = draft_size(draft_->options().max_tokens) + draft_size(limits.guesses);
   claims_.reserve(
@@ -290,7 +292,8 @@ void ModelDrafter::draft() {
     std::int64_t row = 0;
     std::size_t going_on = 0;
     for (GuessTask* const task : drafted_) {
-      const TokenId guess = best(row++);
+      const TokenId guess = drawn(row++, *task);
+      if (guess == kNoToken) continue;
       task->room[task->draft.count++] = guess;
       note_pages(at(task->slot));
       if (task->draft.count == task->room.size()) continue;
@@ -303,12 +306,13 @@ void ModelDrafter::draft() {
   }
 }
 
-/// Returns the draft model's most probable token by an output of its last step, the first of
-/// equals.
-TokenId ModelDrafter::best(std::int64_t row) const {
+/// Returns what a task's next guess is by an output of the draft model's last step; kNoToken if no
+/// logit is a number.
+TokenId ModelDrafter::drawn(std::int64_t row, const GuessTask& task) {
   const Rows logits = draft_->results();
-  const float* const first = logits.row(row);
-  return static_cast<TokenId>(std::max_element(first, first + shared_vocabulary_) - first);
+  SampleParams draws = task.draws;
+  draws.draw += task.draft.count;
+  return sample({logits.row(row), draft_size(shared_vocabulary_)}, draws, draw_scratch_);
 }
 
 }  // namespace weft

@@ -17,8 +17,10 @@
 namespace weft {
 
 /// Guesses by a draft model: a smaller model of the same vocabulary, which continues each sequence
-/// greedily (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of
-/// each sequence. The guesses are not drawn, so they are verified like the guesses of any drafter:
+/// (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of each
+/// sequence. It draws a guess as the model draws the token there (GuessTask::draws), by the same
+/// random number, so the two tokens are the same where the two models nearly agree. The guess is a
+/// function of the text, the seed and the position, and is verified like the guesses of any drafter:
 /// by the token that the model chooses.
 ///
 /// It has a drafter for look-ups beside it. A look-up with a long match speaks first, since it
@@ -90,7 +92,7 @@ class ModelDrafter final : public Drafter {
   void draft();
   void feed(std::int32_t slot, std::span<const TokenId> ids);
   void run(std::span<const std::int32_t> outputs);
-  [[nodiscard]] TokenId best(std::int64_t row) const;
+  [[nodiscard]] TokenId drawn(std::int64_t row, const GuessTask& task);
 
   std::unique_ptr<ModelDevice> draft_;
   std::unique_ptr<Drafter> look_ups_;
@@ -111,6 +113,7 @@ class ModelDrafter final : public Drafter {
   std::vector<StepSequence> sequences_;
   std::vector<std::int32_t> fed_;  // by sequence: its slot
   std::vector<std::int32_t> outputs_;
+  std::vector<std::uint64_t> draw_scratch_;  // [2 V]
 };
 
 }  // namespace weft

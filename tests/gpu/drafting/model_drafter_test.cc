@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/kernels/sample/sample.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -233,6 +234,23 @@ TEST_F(ModelDrafterTest, GuessesWhatTheDraftModelWrites) {
   EXPECT_EQ(sources_.front(), GuessSource::kModel);
   EXPECT_THAT(drafted_.steps, ElementsAre(2, 1, 1, 1, 1)) << "two are read, then one a guess";
   EXPECT_GT(drafter_->took().total(), Duration{});
+}
+
+TEST_F(ModelDrafterTest, DrawsByTheNumbersOfTheModel) {
+  start(0, {3, 1, 4}, 0);
+  Tokens guesses(4, kNoToken);
+  GuessTask task{.slot = 0, .room = guesses, .drafts = 4, .pages = tables_[0]};
+  task.draws = {.temperature = 0.5F, .seed = 9, .draw = 3};
+  drafter_->guess_all({&task, 1});
+  Tokens text = texts_[0];
+  std::vector<std::uint64_t> scratch(std::size_t{2 * kVocabulary});
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    std::vector<float> logits(kVocabulary, 0);
+    logits[static_cast<std::size_t>(continuation(text))] = 1;
+    text.push_back(sample(logits, {.temperature = 0.5F, .seed = 9, .draw = 3 + i}, scratch));
+  }
+  EXPECT_EQ(guesses, Tokens(text.begin() + 3, text.end()));
+  EXPECT_NE(guesses, right(0)) << "the most probable ones";
 }
 
 TEST_F(ModelDrafterTest, AllSequencesOfAStepAreDraftedForTogether) {
