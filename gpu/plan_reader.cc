@@ -243,12 +243,11 @@ void PlanReader::want_guesses(const PlanEntry& entry, const SlotTokens& tokens) 
   const SlotState& state = slot(tokens.slot);
   const std::int64_t end = std::int64_t{tokens.start} + tokens.count + entry.guesses;
   task_entries_.push_back(entries_.size() - 1);
-  tasks_.push_back(
-      {.slot = tokens.slot,
-       .room = std::span(guesses_).subspan(first_guess, place_of(entry.guesses)),
-       .drafts = entry.drafts,
-       .pages = std::span(state.pages).first(place_of(limits_.kv_pages_for(end))),
-       .draws = state.draws});
+  tasks_.push_back({.slot = tokens.slot,
+                    .room = std::span(guesses_).subspan(first_guess, place_of(entry.guesses)),
+                    .drafts = entry.drafts,
+                    .pages = std::span(state.pages).first(place_of(limits_.kv_pages_for(end))),
+                    .draws = state.draws});
   tasks_.back().draws.draw = place_of(state.observed);
 }
 

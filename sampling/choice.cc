@@ -125,8 +125,8 @@ Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wan
       candidates_of(logits, logits[static_cast<std::size_t>(best)], temperature, state, scratch);
   if (!is_plain(params)) return draw_from(kept, state, guess);
   // The same token as without logprobs, which is chosen by weft::sample().
-  const bool takes = takes_any(params, guess) &&
-                     std::ranges::find(kept, guess, &Candidate::token) != kept.end();
+  const bool takes =
+      takes_any(params, guess) && std::ranges::find(kept, guess, &Candidate::token) != kept.end();
   return {takes ? guess : result.token, kept};
 }
 

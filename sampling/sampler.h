@@ -112,9 +112,9 @@ class Sampler {
 
   /// Chooses the token after the observed tokens; the caller still has to observe it. Overwrites
   /// `logits` [V]. `guess`, or kNoToken, is what was guessed of this token. It is looked at with
-  /// GuessAcceptance::kLossyTop alone, and then chosen if step 16 could draw it. The same seed and tokens give the same choice on every processor, also after an
-  /// interruption: random numbers depend on the position (Philox), and mirostat_mu is the only
-  /// other state.
+  /// GuessAcceptance::kLossyTop alone, and then chosen if step 16 could draw it. The same seed and
+  /// tokens give the same choice on every processor, also after an interruption: random numbers
+  /// depend on the position (Philox), and mirostat_mu is the only other state.
   ///
   /// Time: one to three passes over the logits with temperature, top_k, top_p and min_p; other
   /// samplers sort, in linear time. DRY and FSD look at a bounded number of positions (defaults.h),

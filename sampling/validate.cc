@@ -174,8 +174,8 @@ Result<void> check_one_of(std::string_view name, Enum value, Enum last) {
 }
 
 Result<void> check_enumerators(const SamplingParams& params) {
-  auto checked = check_one_of("beams.early_stopping", params.beams.early_stopping,
-                              EarlyStopping::kNever);
+  auto checked =
+      check_one_of("beams.early_stopping", params.beams.early_stopping, EarlyStopping::kNever);
   if (!checked) return checked;
   return check_one_of("guess_acceptance", params.guess_acceptance, GuessAcceptance::kLossyTop);
 }

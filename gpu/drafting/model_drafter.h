@@ -20,8 +20,8 @@ namespace weft {
 /// (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of each
 /// sequence. It draws a guess as the model draws the token there (GuessTask::draws), by the same
 /// random number, so the two tokens are the same where the two models nearly agree. The guess is a
-/// function of the text, the seed and the position, and is verified like the guesses of any drafter:
-/// by the token that the model chooses.
+/// function of the text, the seed and the position, and is verified like the guesses of any
+/// drafter: by the token that the model chooses.
 ///
 /// It has a drafter for look-ups beside it. A look-up with a long match speaks first, since it
 /// takes no time; a shorter match speaks where the draft model may not guess, or is not ready.
@@ -35,8 +35,8 @@ namespace weft {
 /// most kReadTokens tokens in a step, so a long prompt takes several steps until the first guess.
 ///
 /// Takes a slot's memory for the first sequence in it, and keeps it. Owner only, on the thread that
-/// runs the device's steps. What the draft model's step throws is thrown; the next guess_all() reads
-/// the tokens of that step again.
+/// runs the device's steps. What the draft model's step throws is thrown; the next guess_all()
+/// reads the tokens of that step again.
 class ModelDrafter final : public Drafter {
  public:
   /// Tokens that the draft model reads in a step, besides the newest tokens of the sequences that

@@ -270,9 +270,9 @@ std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequen
   return std::min({options_.limits.guesses, group.spec.most_guesses, behind});
 }
 
-/// Returns how many of `most` guesses a draft model may make. It reads the sequence up to its newest
-/// token, and each guess but the last. Beyond its context it makes none, so a try would only take
-/// room and credit.
+/// Returns how many of `most` guesses a draft model may make. It reads the sequence up to its
+/// newest token, and each guess but the last. Beyond its context it makes none, so a try would only
+/// take room and credit.
 std::int32_t ChunkPlanner::drafts_of(const Sequence& sequence, std::int32_t most) const {
   const std::int32_t newest = sequence.progress.surely_planned();  // its position, at the least
   return std::clamp(options_.limits.draft_context - newest, 0, most);

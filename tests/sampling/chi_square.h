@@ -21,8 +21,8 @@ struct ChiSquare {
   int cells = 0;  ///< that count on their own; below two there is nothing to compare
 };
 
-/// Compares how often each cell was `seen` with its probability. Cells that are expected less than 5
-/// times count together.
+/// Compares how often each cell was `seen` with its probability. Cells that are expected less than
+/// 5 times count together.
 inline ChiSquare chi_square(const std::vector<double>& probabilities,
                             const std::vector<double>& seen) {
   const double draws = std::accumulate(seen.begin(), seen.end(), 0.0);

@@ -1,5 +1,5 @@
-// Checks that guesses leave the distribution of drawn texts what it is without them, for each sampler
-// setting, whatever is guessed.
+// Checks that guesses leave the distribution of drawn texts what it is without them, for each
+// sampler setting, whatever is guessed.
 
 #include <gtest/gtest.h>
 
@@ -160,7 +160,8 @@ class Speaker {
     if (setting_.is_constrained) {
       const bool begins = tokens.size() == spoken_prompt.size();
       sample.params.constraint = nullptr;
-      sample.params.bad_tokens.push_back(begins ? 0 : NotNextState::forbidden_behind(tokens.back()));
+      sample.params.bad_tokens.push_back(begins ? 0
+                                                : NotNextState::forbidden_behind(tokens.back()));
     }
     const std::vector<double> next = reference_probabilities(logits_behind(tokens.back()), sample);
     for (std::size_t id = 0; id < kLetters; ++id) {
@@ -178,8 +179,8 @@ class Speaker {
     say(guessing, seed, alone);
     return index_of(said_);
   }
-  /// Draws a text as a device does: in each step the newest token is observed, and the tokens behind
-  /// it are guessed and verified.
+  /// Draws a text as a device does: in each step the newest token is observed, and the tokens
+  /// behind it are guessed and verified.
   void say(Guessing guessing, std::uint64_t seed, std::span<const TokenId> alone) {
     sampler_.start(params_, {}, seed, spoken_prompt.size());
     sampler_.observe(spoken_prompt);
@@ -213,10 +214,14 @@ class Speaker {
     const auto any = static_cast<TokenId>(random_() % kLetters);
     const std::vector<float>& row = logits_behind(newest);
     switch (guessing) {
-      case Guessing::kRight: return chosen;
-      case Guessing::kWrong: return static_cast<TokenId>((letter(chosen) + 1) % kLetters);
-      case Guessing::kMixed: return random_() % 2 == 0 ? chosen : any;
-      default: return static_cast<TokenId>(std::ranges::max_element(row) - row.begin());
+      case Guessing::kRight:
+        return chosen;
+      case Guessing::kWrong:
+        return static_cast<TokenId>((letter(chosen) + 1) % kLetters);
+      case Guessing::kMixed:
+        return random_() % 2 == 0 ? chosen : any;
+      default:
+        return static_cast<TokenId>(std::ranges::max_element(row) - row.begin());
     }
   }
 
