@@ -12,6 +12,7 @@
 #include "weft/gpu/cuda/tuning/tuning.h"
 #include "weft/gpu/device_info.h"
 #include "weft/gpu/drafting/host_drafts.h"
+#include "weft/gpu/drafting/model_drafter.h"
 #include "weft/gpu/files/open_page_files.h"
 #include "weft/gpu/host/host_capacity.h"
 #include "weft/gpu/host/host_processors.h"
@@ -138,7 +139,10 @@ Result<StepDevices> load_on_host(const OpenedModel& model, const DeviceWishes& w
                               wishes.weights ? weight_bytes : 0);
   if (!portion) return portion.error();
   if (auto claimed = weights.claim(weight_bytes); !claimed) return claimed.error();
-  portion->limits.drafts = wishes.draft != nullptr;
+  if (wishes.draft) {
+    portion->limits.draft_context =
+        ModelDrafter::context_for(*wishes.draft->program, portion->limits);
+  }
   const DeviceLimits& limits = portion->limits;
   const int threads = threads_of_replica(replicas, wishes.threads);
   const DeviceOptions options = step_options(*model.program, limits, capacity.kv_dtype, threads);

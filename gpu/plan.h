@@ -141,7 +141,7 @@ struct PlanEntry {
   /// The entry begins where the row's tokens end on the device: at `start` if all these guesses are
   /// right, at `start - unsure` if none is.
   std::int32_t unsure = 0;
-  /// The most guesses if the device's draft model makes them (DeviceLimits::drafts); at most
+  /// The most guesses if the device's draft model makes them (DeviceLimits::draft_context); at most
   /// `guesses`. They cost more than guesses that are looked up.
   std::int32_t drafts = 0;
 };

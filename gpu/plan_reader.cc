@@ -36,6 +36,17 @@ std::int32_t start_of(const PlanEntry& entry, std::int32_t end) {
   throw boost::system::system_error(error.code, error.detail);
 }
 
+/// Returns how a sequence's tokens are drawn, as far as SampleParams says it.
+SampleParams draws_of(const PlanStart& start) {
+  if (!start.sampling || start.sampling->fsd.alpha > 0) return {};
+  const SamplingParams& sampling = *start.sampling;
+  return {.temperature = sampling.temperature,
+          .top_p = sampling.top_p,
+          .top_k = sampling.top_k,
+          .min_p = sampling.min_p,
+          .seed = start.seed};
+}
+
 void refuse_state(const Plan& plan) {
   if (plan.restores.empty() && plan.snapshots.empty()) return;
   throw boost::system::system_error(
@@ -101,6 +112,7 @@ void PlanReader::start(const Plan& plan, const PlanStart& start) {
   slot.last_token = kNoToken;
   slot.traits = start.traits;
   slot.needs = start.sampling ? logit_needs(*start.sampling) : start.needs;
+  slot.draws = draws_of(start);
   slot.reader = start.reader;
   slot.failure = nullptr;
   slot.may_guess = start.may_guess;
@@ -228,13 +240,15 @@ void PlanReader::want_guesses(const PlanEntry& entry, const SlotTokens& tokens) 
   if (entry.guesses == 0) return;
   const std::size_t first_guess = guesses_wanted_;
   guesses_wanted_ += place_of(entry.guesses);
+  const SlotState& state = slot(tokens.slot);
   const std::int64_t end = std::int64_t{tokens.start} + tokens.count + entry.guesses;
   task_entries_.push_back(entries_.size() - 1);
-  tasks_.push_back(
-      {.slot = tokens.slot,
-       .room = std::span(guesses_).subspan(first_guess, place_of(entry.guesses)),
-       .drafts = entry.drafts,
-       .pages = std::span(slot(tokens.slot).pages).first(place_of(limits_.kv_pages_for(end)))});
+  tasks_.push_back({.slot = tokens.slot,
+                    .room = std::span(guesses_).subspan(first_guess, place_of(entry.guesses)),
+                    .drafts = entry.drafts,
+                    .pages = std::span(state.pages).first(place_of(limits_.kv_pages_for(end))),
+                    .draws = state.draws});
+  tasks_.back().draws.draw = place_of(state.observed);
 }
 
 /// Appends the drafter's guesses to the entries' tokens.
@@ -284,6 +298,8 @@ void PlanReader::fork(const PlanFork& fork) {
   to.observed = from.observed;
   to.traits = from.traits;
   to.needs = from.needs;
+  to.draws = from.draws;
+  to.draws.seed = fork.seed;
   to.reader = from.reader;
   to.failure = from.failure;
   to.may_guess = from.may_guess;

@@ -11,6 +11,7 @@
 #include "weft/gpu/plan.h"
 #include "weft/gpu/sequence_traits.h"
 #include "weft/gpu/step_device.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/sampling/drafters/drafter.h"
 
 namespace weft {
@@ -28,6 +29,7 @@ struct SlotState {
   TokenId last_token = kNoToken;  ///< the last token chosen for the sequence
   SequenceTraits traits{};
   LogitNeeds needs = LogitNeeds::kAll;  ///< the logits by which its tokens are chosen
+  SampleParams draws{};                 ///< GuessTask::draws, without a position
   bool may_guess = true;                ///< whether the drafter follows its tokens
   std::shared_ptr<ActivationReader> reader{};
   /// Set if its reader threw: then no more tokens are chosen for the sequence. Null: it did not

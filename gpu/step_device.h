@@ -45,8 +45,9 @@ struct DeviceLimits {
   /// The most tokens that the device guesses after the token that it chose for a row, and then
   /// verifies (PlanEntry::guesses). 0: no guesses.
   std::int32_t guesses = 0;
-  /// Whether a draft model makes guesses, where a plan allows them (PlanEntry::drafts).
-  bool drafts = false;
+  /// A draft model makes guesses where a plan allows them (PlanEntry::drafts), for sequences of at
+  /// most this many tokens: its context, within `context`. 0: there is no draft model.
+  std::int32_t draft_context = 0;
   /// The device makes no guesses for sequences with a constraint or with penalties. It makes all
   /// choices of an entry at once, and such a choice depends on the guesses before it.
   bool chooses_at_once = false;

@@ -72,21 +72,34 @@ Candidates candidates_of(std::span<const float> logits, float best, float temper
   return kept;
 }
 
+/// Whether a guess is chosen if it can be drawn.
+bool takes_any(const SamplingParams& params, TokenId guess) {
+  return params.guess_acceptance == GuessAcceptance::kLossyTop && guess != kNoToken;
+}
+
+/// Runs step 16: draws a candidate, or takes the guess if it is one.
+const Candidate& draw_or_take(Candidates kept, const SequenceState& state, TokenId guess) {
+  if (takes_any(*state.params, guess)) {
+    const auto guessed = std::ranges::find(kept, guess, &Candidate::token);
+    if (guessed != kept.end()) return *guessed;
+  }
+  return draw(kept, number_of(state, Purpose::kDraw));
+}
+
 /// Runs steps 15 and 16.
-Drawn draw_from(Candidates kept, SequenceState& state) {
+Drawn draw_from(Candidates kept, SequenceState& state, TokenId guess) {
   const MirostatParams& mirostat = state.params->mirostat;
-  const double number = number_of(state, Purpose::kDraw);
-  if (mirostat.version == 0) return {draw(kept, number).token, kept};
+  if (mirostat.version == 0) return {draw_or_take(kept, state, guess).token, kept};
   const double mass = mass_of(kept);
   kept = mirostat_keep(kept, mirostat, state.mirostat_mu, state.vocabulary);
-  const Candidate& drawn = draw(kept, number);
+  const Candidate& drawn = draw_or_take(kept, state, guess);
   state.mirostat_mu = mirostat_next(state.mirostat_mu, mirostat, surprise_of(drawn, mass));
   return {drawn.token, kept};
 }
 
 /// Runs steps 7 to 16. `wants_kept`: whether the caller needs Drawn::kept.
 Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wants_kept,
-                   ChoiceScratch& scratch) {
+                   ChoiceScratch& scratch, TokenId guess) {
   const SamplingParams& params = *state.params;
   if (chooses_by_fsd(state)) {
     return {choose_by_fsd(logits, params.fsd, state.history, scratch.top), {}};
@@ -103,15 +116,18 @@ Drawn run_samplers(std::span<const float> logits, SequenceState& state, bool wan
                                  .seed = state.seed,
                                  .draw = state.observed},
                                 scratch.keys);
-    if (!draws || !wants_kept || result.token == kNoToken) return result;
+    const bool is_chosen = !wants_kept && !takes_any(params, guess);
+    if (!draws || is_chosen || result.token == kNoToken) return result;
   }
   const auto best = weft::sample(logits, {}, {});
   if (best == kNoToken) return {};
   const Candidates kept =
       candidates_of(logits, logits[static_cast<std::size_t>(best)], temperature, state, scratch);
+  if (!is_plain(params)) return draw_from(kept, state, guess);
   // weft::sample() chose this token; without logprobs it chooses the same.
-  if (is_plain(params)) return {result.token, kept};
-  return draw_from(kept, state);
+  const bool takes =
+      takes_any(params, guess) && std::ranges::find(kept, guess, &Candidate::token) != kept.end();
+  return {takes ? guess : result.token, kept};
 }
 
 /// Turns logits into the logprobs of `softmax`.
@@ -186,7 +202,8 @@ SampleOutcome nothing(std::shared_ptr<const ChoiceFailure> why) {
 
 }  // namespace
 
-SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratch& scratch) {
+SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratch& scratch,
+                     TokenId guess) {
   const SamplingParams& params = *state.params;
   const bool has_beams = params.beams.num_beams > 1;
   const bool wants_logprobs =
@@ -211,7 +228,7 @@ SampleOutcome choose(std::span<float> logits, SequenceState& state, ChoiceScratc
   if (has_beams) {
     outcome = beam_outcome(logits, state, scratch);
   } else {
-    const Drawn drawn = run_samplers(logits, state, after, scratch);
+    const Drawn drawn = run_samplers(logits, state, after, scratch, guess);
     outcome.token = drawn.token;
     outcome.mirostat_mu = state.mirostat_mu;
     if (before) tell_model_logprobs(model_logits, params, outcome, scratch);

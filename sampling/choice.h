@@ -20,8 +20,8 @@ void edit_logits(std::span<float> logits, const SequenceState& state, ChoiceScra
 /// steps between them permit no further tokens.
 void write_mask(std::span<std::uint32_t> mask, const SequenceState& state);
 
-/// Runs all steps of a choice.
+/// Runs all steps of a choice. `guess` is as for Sampler::sample().
 [[nodiscard]] SampleOutcome choose(std::span<float> logits, SequenceState& state,
-                                   ChoiceScratch& scratch);
+                                   ChoiceScratch& scratch, TokenId guess = kNoToken);
 
 }  // namespace weft::sampling

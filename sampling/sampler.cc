@@ -119,14 +119,14 @@ void Sampler::write_mask(std::span<std::uint32_t> mask) {
   impl_->constraint->rest();
 }
 
-SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch) {
+SampleOutcome Sampler::sample(std::span<float> logits, SamplerScratch& scratch, TokenId guess) {
   require(impl_->params != nullptr, "sampler: a choice before start()");
   require(
       logits.size() == impl_->vocabulary && scratch.impl_->candidates.size() >= impl_->vocabulary,
       "sampler: logits or scratch of another vocabulary");
-  if (!impl_->constraint) return sampling::choose(logits, *impl_, *scratch.impl_);
+  if (!impl_->constraint) return sampling::choose(logits, *impl_, *scratch.impl_, guess);
   impl_->tell_constraint();
-  const SampleOutcome outcome = sampling::choose(logits, *impl_, *scratch.impl_);
+  const SampleOutcome outcome = sampling::choose(logits, *impl_, *scratch.impl_, guess);
   impl_->constraint->rest();
   return outcome;
 }

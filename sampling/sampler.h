@@ -111,14 +111,16 @@ class Sampler {
   void write_mask(std::span<std::uint32_t> mask);
 
   /// Chooses the token after the observed tokens; the caller still has to observe it. Overwrites
-  /// `logits` [V]. The same seed and tokens give the same choice on every processor, also after an
-  /// interruption: random numbers depend on the position (Philox), and mirostat_mu is the only
-  /// other state.
+  /// `logits` [V]. `guess`, or kNoToken, is what was guessed of this token. It is looked at with
+  /// GuessAcceptance::kLossyTop alone, and then chosen if step 16 could draw it. The same seed and
+  /// tokens give the same choice on every processor, also after an interruption: random numbers
+  /// depend on the position (Philox), and mirostat_mu is the only other state.
   ///
   /// Time: one to three passes over the logits with temperature, top_k, top_p and min_p; other
   /// samplers sort, in linear time. DRY and FSD look at a bounded number of positions (defaults.h),
   /// penalties at each different token of the sequence once.
-  [[nodiscard]] SampleOutcome sample(std::span<float> logits, SamplerScratch& scratch);
+  [[nodiscard]] SampleOutcome sample(std::span<float> logits, SamplerScratch& scratch,
+                                     TokenId guess = kNoToken);
 
  private:
   struct Impl;

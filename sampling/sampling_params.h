@@ -67,6 +67,17 @@ struct XtcParams {
   float threshold = 0.1F;
 };
 
+/// Which guessed tokens (speculative decoding) are taken.
+enum class GuessAcceptance : std::uint8_t {
+  /// The guess that is the token chosen without guesses. So guesses change no output.
+  kExact,
+  /// Each guess that could have been drawn: a token that all samplers leave, however improbable
+  /// (is_top_sampling of Algorithm 1, Inferflow, arXiv 2401.08294). Guesses are right more often,
+  /// but tokens follow the drafter's distribution instead of the model's: outputs change, and
+  /// depend on what is guessed, with a seed too.
+  kLossyTop,
+};
+
 /// Frustratingly simple decoding (Yang et al., arXiv 2305.12675, section 3) chooses, of the top_k
 /// most probable tokens, the one with the greatest (1 - alpha) P - alpha Q. P is the model's
 /// probability, Q the probability by an n-gram model of prompt and output so far. FSD replaces
@@ -123,6 +134,7 @@ struct SamplingParams {
   float min_p = 0;
   XtcParams xtc{};
   MirostatParams mirostat{};
+  GuessAcceptance guess_acceptance = GuessAcceptance::kExact;
   std::optional<std::uint64_t> seed{};  ///< without: the engine chooses one
   /// Tokens that end the output; the result's text does not include them.
   std::vector<TokenId> stop_tokens{};
@@ -148,6 +160,8 @@ struct SamplingParams {
 /// - kParametersConflict: best_of below n; a constraint with ignore_eos; a beam search with a
 ///   sampler or a temperature other than 0 and 1 (0 and 1 leave its
 ///   scores unchanged), or with n above num_beams, best_of or top_logprobs; FSD with Mirostat;
+///   GuessAcceptance::kLossyTop where no token is drawn (temperature 0, FSD, a beam search) or no
+///   sampler removes improbable tokens (top_k, tail-free, typical, top_p, min_p, Mirostat);
 ///   bad_tokens, allowed_tokens and (before min_tokens) tokens that end an output, if together they
 ///   leave no token to choose.
 /// `end_tokens` are the model's.

@@ -165,10 +165,19 @@ Result<void> check_outputs(const SamplingParams& params) {
   });
 }
 
-Result<void> check_early_stopping(EarlyStopping value) {
-  if (value <= EarlyStopping::kNever) return {};
+/// Checks that an enumeration's value is one of those up to `last`.
+template <class Enum>
+Result<void> check_one_of(std::string_view name, Enum value, Enum last) {
+  if (value <= last) return {};
   return Error{SamplingErrc::kParameterOutOfRange,
-               "beams.early_stopping: " + text_of(static_cast<int>(value)) + " has no meaning"};
+               std::string(name) + ": " + text_of(static_cast<int>(value)) + " has no meaning"};
+}
+
+Result<void> check_enumerators(const SamplingParams& params) {
+  auto checked =
+      check_one_of("beams.early_stopping", params.beams.early_stopping, EarlyStopping::kNever);
+  if (!checked) return checked;
+  return check_one_of("guess_acceptance", params.guess_acceptance, GuessAcceptance::kLossyTop);
 }
 
 /// The names of two parameters that exclude each other.
@@ -178,9 +187,16 @@ struct Conflict {
   std::string_view other;
 };
 
+/// Whether a sampler removes improbable tokens.
+bool removes_improbable(const SamplingParams& params) {
+  return params.top_k > 0 || params.tfs_z < 1 || params.typical_p < 1 || params.top_p < 1 ||
+         params.min_p > 0 || params.mirostat.version != 0;
+}
+
 Result<void> check_conflicts(const SamplingParams& params) {
   const bool has_beams = params.beams.num_beams > 1;
   const bool has_temperature = params.temperature != 0 && params.temperature != 1;
+  const bool is_lossy = params.guess_acceptance == GuessAcceptance::kLossyTop;
   for (const Conflict& conflict : {
            Conflict{params.best_of != 0 && params.best_of < params.n, "best_of", "a greater n"},
            Conflict{params.fsd.alpha > 0 && params.mirostat.version != 0, "fsd", "mirostat"},
@@ -200,6 +216,12 @@ Result<void> check_conflicts(const SamplingParams& params) {
            Conflict{has_beams && params.min_p > 0, "min_p", "beams"},
            Conflict{has_beams && params.xtc.probability > 0, "xtc", "beams"},
            Conflict{has_beams && params.mirostat.version != 0, "mirostat", "beams"},
+           Conflict{is_lossy && has_beams, "guess_acceptance", "beams"},
+           Conflict{is_lossy && params.fsd.alpha > 0, "guess_acceptance", "fsd"},
+           Conflict{is_lossy && params.temperature == 0, "guess_acceptance", "temperature 0"},
+           Conflict{is_lossy && !removes_improbable(params), "guess_acceptance",
+                    "no top_k, top_p, min_p, typical_p, tfs_z or mirostat.version, so that each "
+                    "guess would be taken"},
        }) {
     if (!conflict.holds) continue;
     return Error{SamplingErrc::kParametersConflict,
@@ -244,7 +266,7 @@ Result<void> check_something_left(const SamplingParams& params, std::size_t voca
 Result<void> validate(const SamplingParams& params, std::size_t vocabulary,
                       std::span<const TokenId> end_tokens) {
   for (auto&& checked : {check_edits(params), check_samplers(params), check_outputs(params),
-                         check_early_stopping(params.beams.early_stopping), check_conflicts(params),
+                         check_enumerators(params), check_conflicts(params),
                          check_logit_bias(params, vocabulary), check_lists(params, vocabulary)}) {
     if (!checked) return checked;
   }

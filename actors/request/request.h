@@ -62,7 +62,7 @@ struct VectorWish {
 };
 
 /// How an engine that guesses tokens (Config::speculation) may guess those of a request. Outputs
-/// are the same whatever it says.
+/// are the same whatever it says; SamplingParams::guess_acceptance alone makes guesses change them.
 struct SpeculationWish {
   /// kOff: the engine guesses nothing. Else it guesses as its configuration says; if the
   /// configuration says kOff, it guesses only with a prediction.

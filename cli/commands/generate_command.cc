@@ -201,6 +201,8 @@ class Generation {
       GuessTask task{.slot = 0, .room = std::span(fed_).subspan(1)};
       task.drafts = static_cast<std::int32_t>(std::min(task.room.size(), kMostDrafts));
       task.pages = draft_pages_;
+      task.draws = options_.sampling;
+      task.draws.draw = static_cast<std::uint64_t>(runner_.length()) + 1;
       drafter_->guess_all(std::span(&task, 1));
       fed_.resize(1 + task.draft.count);
     }

@@ -18,6 +18,7 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/read_activations.h"
 #include "weft/gpu/step_options.h"
+#include "weft/sampling/verify_guesses.h"
 
 namespace weft::cuda {
 namespace {
@@ -586,29 +587,27 @@ void CudaStepDevice::wait(RecordedSteps::Step* recorded) {
 void CudaStepDevice::tell(StepResult& result) {
   const std::span<const SlotChoice> choices = reader_.choices();
   reader_.begin_results(result);
-  std::size_t first = 0;  // the first item of the choice
   for (std::size_t i = 0; i < choices.size(); ++i) {
-    const std::span<const TokenId> guesses = choices[i].guesses;
     std::optional<Sampler>& sampler = samplers_[at(choices[i].slot)].sampler;
     const bool on_host = samplers_[at(choices[i].slot)].on_host;
     if (on_host) mask_workers_.take_back(*sampler);
-    for (std::size_t right = 0;; ++right) {
-      const std::int32_t output = choices[i].output + static_cast<std::int32_t>(right);
-      const TokenId token = on_host ? choose_on_host(i, first + right, output, result)
-                                    : tell_one(i, first + right, result);
-      if (right == guesses.size() || token != guesses[right]) break;
-      if (on_host) sampler->observe(guesses.subspan(right, 1));
-    }
-    first += 1 + guesses.size();
+    const auto choose = [&](std::size_t right, TokenId guess) {
+      return on_host ? choose_on_host(i, right, guess, result) : tell_one(i, right, result);
+    };
+    const auto take = [&](TokenId guess) {
+      if (on_host) sampler->observe({&guess, 1});
+    };
+    verify_guesses(choices[i].guesses, choose, take);
   }
   reader_.end_results(result);
   if (told_ && chooses_on_host()) tell_tokens();
   if (host_tokens_) host_tokens_->tell(reader_, result);
 }
 
-/// Passes on the token that the device has chosen by item `item` of choice `index`, and returns it.
-TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t item, StepResult& result) {
-  const SampleChoice& choice = choices_[item];
+/// Passes on the token that the device has chosen behind `right` right guesses of choice `index`,
+/// and returns it.
+TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t right, StepResult& result) {
+  const SampleChoice& choice = choices_[reader_.choices()[index].first_result + right];
   const std::span<TokenLogprob> top = reader_.tell(
       result, index, SampleResult{choice.token, choice.logprob, 0, 0, choice.top_count});
   std::transform(choice.top.begin(), choice.top.begin() + choice.top_count, top.begin(),
@@ -616,20 +615,22 @@ TokenId CudaStepDevice::tell_one(std::size_t index, std::size_t item, StepResult
   return choice.token;
 }
 
-TokenId CudaStepDevice::choose_on_host(std::size_t index, std::size_t item, std::int32_t output,
+TokenId CudaStepDevice::choose_on_host(std::size_t index, std::size_t right, TokenId guess,
                                        StepResult& result) {
   const SlotChoice& choice = reader_.choices()[index];
+  const std::int32_t output = choice.output + static_cast<std::int32_t>(right);
   Runtime& runtime = device_->runtime();
   const HostLogits::Row row =
       host_logits_->bring(output, reader_.needs()[at(output)], tells_, device_->stream());
   Sampler& sampler = *samplers_[at(choice.slot)].sampler;
-  const SampleOutcome outcome = sampler.sample(row.logits, scratch_);
+  const SampleOutcome outcome = sampler.sample(row.logits, scratch_, guess);
   reader_.tell(result, index, outcome, row.shift);
   if (!told_) return outcome.token;
-  choices_[item].token = outcome.token;
+  TokenId& told = choices_[choice.first_result + right].token;
+  told = outcome.token;
   check(runtime,
-        runtime.copy_to_device(raw(device_->layout().last_tokens + choice.slot),
-                               raw(&choices_[item].token), sizeof(TokenId), device_->stream()),
+        runtime.copy_to_device(raw(device_->layout().last_tokens + choice.slot), raw(&told),
+                               sizeof(TokenId), device_->stream()),
         "telling tokens");
   return outcome.token;
 }

@@ -39,15 +39,15 @@ namespace weft::cuda {
 /// (ToldPart). Each rank derives the form from the plan: the second, if that is enough for all rows
 /// (LogitNeeds).
 ///
-/// Guesses are verified by choosing as without guesses (HostStepDevice explains why that is exact).
-/// An entry with guesses has a row of logits and a choice after its last token and after each
-/// guess. All choices are made at once, each with its position's random number. run() then takes
-/// one choice for each right guess, and one more. With guesses, run() knows the tokens of a step
-/// before it writes the next step. The host then feeds each slot's last token, because the choices
-/// of a slot overwrite one another on the device. A wrong guess leaves keys and values past the end
-/// of its sequence, and the next step overwrites them. There are no guesses if a choice depends on
-/// earlier guesses (constraints, penalties; DeviceLimits::chooses_at_once). The host makes its
-/// choices one after the other. Only a whole model on one GPU has guesses.
+/// Guesses are verified by choosing as without guesses (verify_guesses.h explains why that is
+/// exact). An entry with guesses has a row of logits and a choice after its last token and after
+/// each guess. All choices are made at once, each with its position's random number. run() then
+/// takes one choice for each right guess, and one more. With guesses, run() knows the tokens of a
+/// step before it writes the next step. The host then feeds each slot's last token, because the
+/// choices of a slot overwrite one another on the device. A wrong guess leaves keys and values past
+/// the end of its sequence, and the next step overwrites them. There are no guesses if a choice
+/// depends on earlier guesses (constraints, penalties; DeviceLimits::chooses_at_once). The host
+/// makes its choices one after the other. Only a whole model on one GPU has guesses.
 ///
 /// run() waits for its step: first asleep, for most of the time that the last such step took, then
 /// awake.
@@ -124,9 +124,8 @@ class CudaStepDevice final : public StepDevice {
   void choose();
   void wait(RecordedSteps::Step* recorded);
   void tell(StepResult& result);
-  TokenId tell_one(std::size_t index, std::size_t item, StepResult& result);
-  TokenId choose_on_host(std::size_t index, std::size_t item, std::int32_t output,
-                         StepResult& result);
+  TokenId tell_one(std::size_t index, std::size_t right, StepResult& result);
+  TokenId choose_on_host(std::size_t index, std::size_t right, TokenId guess, StepResult& result);
   [[nodiscard]] Sampler& sampler_of(std::int32_t slot);
   void upload_settings(std::int32_t slot);
 

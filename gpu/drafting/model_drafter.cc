@@ -25,6 +25,10 @@ std::size_t draft_size(std::int64_t count) { return static_cast<std::size_t>(cou
 
 }  // namespace
 
+std::int32_t ModelDrafter::context_for(const Program& draft, const DeviceLimits& limits) {
+  return static_cast<std::int32_t>(std::min(limits.context, draft.context));
+}
+
 DeviceOptions ModelDrafter::options_for(const Program& draft, const DeviceLimits& limits,
                                         DType kv_dtype, int threads) {
   DeviceOptions options;
@@ -33,7 +37,7 @@ DeviceOptions ModelDrafter::options_for(const Program& draft, const DeviceLimits
       std::max(limits.rows * (1 + static_cast<std::int32_t>(kFewBehind)), kReadTokens);
   options.max_outputs = limits.rows;
   options.max_sequences = limits.rows;
-  options.max_context = std::min(limits.context, draft.context);
+  options.max_context = context_for(draft, limits);
   options.page_tokens = limits.page_tokens;
   options.pages = limits.pages;
   options.kv_dtype = kv_dtype;
@@ -44,7 +48,8 @@ std::int64_t ModelDrafter::bytes(const DeviceLimits& limits) {
   constexpr std::int64_t kPerToken = 2 * sizeof(TokenId);
   constexpr std::int64_t kPerPage = sizeof(std::int32_t) + sizeof(std::uint64_t);
   return limits.rows * (kPerToken * limits.context + kPerPage * limits.pages_per_row()) +
-         (kPerPage + std::int64_t{sizeof(std::int32_t)}) * limits.pages;
+         (kPerPage + std::int64_t{sizeof(std::int32_t)}) * limits.pages +
+         2 * std::int64_t{sizeof(std::uint64_t)} * limits.vocabulary;
 }
 
 ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimits& limits,
@@ -57,7 +62,8 @@ ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimit
       shared_vocabulary_(std::min(draft_->program().vocabulary, limits.vocabulary)),
       slots_(draft_size(limits.rows)),
       chain_of_page_(draft_size(limits.pages)),
-      claimed_by_(draft_size(limits.pages), -1) {
+      claimed_by_(draft_size(limits.pages), -1),
+      draw_scratch_(2 * draft_size(shared_vocabulary_)) {
   const std::size_t rows = slots_.size();
   const std::size_t written = draft_size(draft_->options().max_tokens) + draft_size(limits.guesses);
   claims_.reserve(
@@ -66,6 +72,7 @@ ModelDrafter::ModelDrafter(std::unique_ptr<ModelDevice> draft, const DeviceLimit
   readers_.reserve(rows);
   ids_.reserve(draft_size(draft_->options().max_tokens));
   sequences_.reserve(rows);
+  fed_.reserve(rows);
   outputs_.reserve(rows);
 }
 
@@ -195,13 +202,18 @@ void ModelDrafter::begin_step() {
   for (const std::int32_t page : claims_) claimed_by_[draft_size(page)] = -1;
   claims_.clear();
   drafted_.clear();
+  begin_model_step();
+}
+
+void ModelDrafter::begin_model_step() {
   ids_.clear();
   sequences_.clear();
+  fed_.clear();
 }
 
 /// Puts the next tokens of a slot's sequence into the draft model's step.
 void ModelDrafter::feed(std::int32_t slot, std::span<const TokenId> ids) {
-  Slot& one = at(slot);
+  const Slot& one = at(slot);
   const std::size_t end = one.read.size() + ids.size();
   StepSequence sequence;
   sequence.first = static_cast<std::int32_t>(ids_.size());
@@ -209,14 +221,21 @@ void ModelDrafter::feed(std::int32_t slot, std::span<const TokenId> ids) {
   sequence.start = static_cast<std::int32_t>(one.read.size());
   sequence.pages = std::span(one.pages).first((end + page_tokens_ - 1) / page_tokens_);
   sequences_.push_back(sequence);
+  fed_.push_back(slot);
   ids_.insert(ids_.end(), ids.begin(), ids.end());
-  one.read.insert(one.read.end(), ids.begin(), ids.end());
 }
 
+/// Runs the draft model's step. Its tokens are read only once it has ended: a step that throws has
+/// computed nothing that may be used.
 void ModelDrafter::run(std::span<const std::int32_t> outputs) {
   if (!ids_.empty()) draft_->decode({ids_, sequences_, outputs, {}});
-  ids_.clear();
-  sequences_.clear();
+  for (std::size_t i = 0; i < fed_.size(); ++i) {
+    const auto ids = std::span<const TokenId>(ids_).subspan(draft_size(sequences_[i].first),
+                                                            draft_size(sequences_[i].count));
+    std::vector<TokenId>& read = at(fed_[i]).read;
+    read.insert(read.end(), ids.begin(), ids.end());
+  }
+  begin_model_step();
 }
 
 /// Lets the draft model read tokens that it has not seen, and leaves the sequences that are ready
@@ -273,7 +292,8 @@ void ModelDrafter::draft() {
     std::int64_t row = 0;
     std::size_t going_on = 0;
     for (GuessTask* const task : drafted_) {
-      const TokenId guess = best(row++);
+      const TokenId guess = drawn(row++, *task);
+      if (guess == kNoToken) continue;
       task->room[task->draft.count++] = guess;
       note_pages(at(task->slot));
       if (task->draft.count == task->room.size()) continue;
@@ -286,12 +306,13 @@ void ModelDrafter::draft() {
   }
 }
 
-/// Returns the draft model's most probable token by an output of its last step, the first of
-/// equals.
-TokenId ModelDrafter::best(std::int64_t row) const {
+/// Returns what a task's next guess is by an output of the draft model's last step; kNoToken if no
+/// logit is a number.
+TokenId ModelDrafter::drawn(std::int64_t row, const GuessTask& task) {
   const Rows logits = draft_->results();
-  const float* const first = logits.row(row);
-  return static_cast<TokenId>(std::max_element(first, first + shared_vocabulary_) - first);
+  SampleParams draws = task.draws;
+  draws.draw += task.draft.count;
+  return sample({logits.row(row), draft_size(shared_vocabulary_)}, draws, draw_scratch_);
 }
 
 }  // namespace weft

@@ -17,9 +17,11 @@
 namespace weft {
 
 /// Guesses by a draft model: a smaller model of the same vocabulary, which continues each sequence
-/// greedily (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of
-/// each sequence. The guesses are not drawn, so they are verified like the guesses of any drafter:
-/// by the token that the model chooses.
+/// (Leviathan et al., arXiv 2211.17192). A step of the draft model guesses one token of each
+/// sequence. It draws a guess as the model draws the token there (GuessTask::draws), by the same
+/// random number, so the two tokens are the same where the two models nearly agree. The guess is a
+/// function of the text, the seed and the position, and is verified like the guesses of any
+/// drafter: by the token that the model chooses.
 ///
 /// It has a drafter for look-ups beside it. A look-up with a long match speaks first, since it
 /// takes no time; a shorter match speaks where the draft model may not guess, or is not ready.
@@ -33,7 +35,8 @@ namespace weft {
 /// most kReadTokens tokens in a step, so a long prompt takes several steps until the first guess.
 ///
 /// Takes a slot's memory for the first sequence in it, and keeps it. Owner only, on the thread that
-/// runs the device's steps. What the draft model's step throws is thrown.
+/// runs the device's steps. What the draft model's step throws is thrown; the next guess_all()
+/// reads the tokens of that step again.
 class ModelDrafter final : public Drafter {
  public:
   /// Tokens that the draft model reads in a step, besides the newest tokens of the sequences that
@@ -43,6 +46,9 @@ class ModelDrafter final : public Drafter {
   /// Tokens that must match for a look-up to speak before the draft model.
   static constexpr std::size_t kLongMatch = 8;
 
+  /// Returns DeviceLimits::draft_context of a device with these limits: the most tokens that the
+  /// draft model is fed of a sequence.
+  [[nodiscard]] static std::int32_t context_for(const Program& draft, const DeviceLimits& limits);
   /// Returns the options of the draft model's device, beside a device with these limits.
   [[nodiscard]] static DeviceOptions options_for(const Program& draft, const DeviceLimits& limits,
                                                  DType kv_dtype, int threads);
@@ -81,11 +87,12 @@ class ModelDrafter final : public Drafter {
   void note_pages(Slot& slot);
   [[nodiscard]] bool claim(std::int32_t slot, std::size_t tokens);
   void begin_step();
+  void begin_model_step();
   void read();
   void draft();
   void feed(std::int32_t slot, std::span<const TokenId> ids);
   void run(std::span<const std::int32_t> outputs);
-  [[nodiscard]] TokenId best(std::int64_t row) const;
+  [[nodiscard]] TokenId drawn(std::int64_t row, const GuessTask& task);
 
   std::unique_ptr<ModelDevice> draft_;
   std::unique_ptr<Drafter> look_ups_;
@@ -104,7 +111,9 @@ class ModelDrafter final : public Drafter {
   std::vector<std::int32_t> readers_;  // slots whose sequences it reads first
   std::vector<TokenId> ids_;
   std::vector<StepSequence> sequences_;
+  std::vector<std::int32_t> fed_;  // by sequence: its slot
   std::vector<std::int32_t> outputs_;
+  std::vector<std::uint64_t> draw_scratch_;  // [2 V]
 };
 
 }  // namespace weft

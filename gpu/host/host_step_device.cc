@@ -8,6 +8,7 @@
 #include "weft/gpu/host/thread_team.h"
 #include "weft/gpu/read_activations.h"
 #include "weft/gpu/step_options.h"
+#include "weft/sampling/verify_guesses.h"
 
 namespace weft {
 namespace {
@@ -164,7 +165,7 @@ void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerSc
   const SlotChoice& choice = reader_.choices()[index];
   Sampler& sampler = samplers_[at(choice.slot)];
   mask_workers_.take_back(sampler);
-  for (std::size_t right = 0;; ++right) {
+  const auto choose = [&](std::size_t right, TokenId guess) {
     const std::int32_t output = choice.output + static_cast<std::int32_t>(right);
     float* logits = device_->results().row(output);
     // A sampler overwrites its logits.
@@ -172,11 +173,11 @@ void HostStepDevice::choose_one(StepResult& result, std::size_t index, SamplerSc
       std::copy_n(logits, copy.size(), copy.begin());
       logits = copy.data();
     }
-    const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch);
+    const SampleOutcome outcome = sampler.sample({logits, copy.size()}, scratch, guess);
     reader_.tell(result, index, outcome, device_->logprob_shift(output));
-    if (right == choice.guesses.size() || outcome.token != choice.guesses[right]) return;
-    sampler.observe(choice.guesses.subspan(right, 1));
-  }
+    return outcome.token;
+  };
+  verify_guesses(choice.guesses, choose, [&](TokenId guess) { sampler.observe({&guess, 1}); });
 }
 
 void HostStepDevice::choose(StepResult& result) {

@@ -21,18 +21,7 @@ namespace weft {
 /// The host as a device of the pipeline, or a rank on the host: a HostDevice, a PlanReader's state
 /// and, if it chooses tokens, a sampler for each slot. The constructor allocates everything.
 ///
-/// It verifies guesses (PlanEntry::guesses) by choosing as without guesses. The token at each
-/// position is chosen by that position's logits and random number, after all steps that the
-/// request's parameters ask for. The guess at a position is right if it is that token. So the text
-/// is the same, bit by bit, with and without guesses, whatever is guessed.
-///
-/// This is exact rejection sampling, too. Where a drafter names one token x, q(x) = 1. Rejection
-/// sampling (Leviathan et al., arXiv 2211.17192, section 2.3) accepts x with probability min(1,
-/// p(x) / q(x)) = p(x). Else it draws from p without x, scaled to sum up to 1. Drawing t from p
-/// accepts x = t with probability p(x), and a t that is not x has just that distribution.
-///
-/// A sampler sees a guess only once the guess is right. So its state (penalties, a grammar's
-/// matcher, Mirostat) advances by accepted tokens alone.
+/// It verifies guesses (PlanEntry::guesses) by choosing as without guesses (verify_guesses.h).
 class HostStepDevice final : public StepDevice {
  public:
   /// `device` was made with step_options(`limits`). `end_tokens` are the model's, for samplers.

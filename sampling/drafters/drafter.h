@@ -5,6 +5,7 @@
 #include <span>
 
 #include "weft/core/token.h"
+#include "weft/kernels/sample/sample.h"
 #include "weft/sampling/drafters/draft_sources.h"
 #include "weft/sampling/drafters/draft_times.h"
 
@@ -26,6 +27,9 @@ struct GuessTask {
   std::int32_t drafts = 0;       ///< the most guesses if a draft model makes them
   /// The pages of its KV, with places for all its tokens and for `room`.
   std::span<const std::int32_t> pages = {};
+  /// How the model draws the first of these tokens, as far as SampleParams says it. `draw` is the
+  /// first token's position, and one more for each further token.
+  SampleParams draws{};
   Draft draft{};  ///< the guesses: the first `draft.count` tokens of `room`
 };
 

@@ -228,7 +228,7 @@ void ChunkPlanner::choose_guesses(Tick& tick) {
   for (Group* const group : running_.all()) {
     for (Sequence& sequence : group->sequences) {
       const std::int32_t most = guesses_of(*group, sequence);
-      if (most > 0) guesses_.add(sequence, most, options_.limits.drafts);
+      if (most > 0) guesses_.add(sequence, most, drafts_of(sequence, most));
     }
   }
   for (const GuessPolicy::Choice& choice :
@@ -268,6 +268,14 @@ std::int32_t ChunkPlanner::guesses_of(const Group& group, const Sequence& sequen
   const auto behind =
       static_cast<std::int32_t>(group.spec.most_kept_tokens()) - (progress.planned() + 1);
   return std::min({options_.limits.guesses, group.spec.most_guesses, behind});
+}
+
+/// Returns how many of `most` guesses a draft model may make. It reads the sequence up to its
+/// newest token, and each guess but the last. Beyond its context it makes none, so a try would only
+/// take room and credit.
+std::int32_t ChunkPlanner::drafts_of(const Sequence& sequence, std::int32_t most) const {
+  const std::int32_t newest = sequence.progress.surely_planned();  // its position, at the least
+  return std::clamp(options_.limits.draft_context - newest, 0, most);
 }
 
 /// How many of `most` tokens fit into the tick.

@@ -106,6 +106,7 @@ class ChunkPlanner {
   [[nodiscard]] ChunkRoom choose_prefill(Group& group, Sequence& sequence, Tick& tick,
                                          Budget& budget);
   [[nodiscard]] std::int32_t guesses_of(const Group& group, const Sequence& sequence) const;
+  [[nodiscard]] std::int32_t drafts_of(const Sequence& sequence, std::int32_t most) const;
   [[nodiscard]] std::int32_t room_for_guesses(const Tick& tick, double each) const;
   [[nodiscard]] Budget prefill_budget(const Tick& tick) const;
   [[nodiscard]] std::int64_t context_of_next_prefill(const Tick& tick) const;

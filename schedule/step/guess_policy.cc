@@ -64,12 +64,12 @@ void GuessPolicy::earn(double steps) {
   credit_ = std::min(credit_, kMostCredit);
 }
 
-void GuessPolicy::add(Sequence& sequence, std::int32_t most, bool drafts) {
+void GuessPolicy::add(Sequence& sequence, std::int32_t most, std::int32_t most_drafts) {
   Choice& choice = choices_.emplace_back();
   choice.sequence = &sequence;
   choice.most = most;
   choice.chance = sequence.guess_record.chance(all_.chance(kFirstChance));
-  choice.may_draft = drafts && (reserve_ > 0 || sequence.is_drafted);
+  if (reserve_ > 0 || sequence.is_drafted) choice.most_drafts = most_drafts;
   choice.draft_chance = sequence.draft_record.chance(all_drafts_.chance(kFirstChance));
 }
 
@@ -132,9 +132,8 @@ void GuessPolicy::take_at(double price) {
   const bool drafts = costs_.step > 0 && costs_.draft > 0;
   for (Choice& choice : choices_) {
     choice.guesses = worth(choice.chance, choice.most, price);
-    choice.drafts = drafts && choice.may_draft
-                        ? worth(choice.draft_chance, choice.most, drafted_price(price))
-                        : 0;
+    choice.drafts =
+        drafts ? worth(choice.draft_chance, choice.most_drafts, drafted_price(price)) : 0;
     choice.guesses = std::max(choice.guesses, choice.drafts);
   }
 }
@@ -158,9 +157,9 @@ void GuessPolicy::try_again(std::int32_t room) {
     const std::int32_t most = std::min({kTries, choice.most, choice.guesses + room});
     const std::int32_t before = choice.guesses;
     if (before == 0 && may_try(sequence, sequence.guess_record)) choice.guesses = most;
-    if (choice.drafts == 0 && choice.may_draft && may_try(sequence, sequence.draft_record)) {
-      choice.drafts = most;
-      choice.guesses = std::max(choice.guesses, most);
+    if (choice.drafts == 0 && choice.most_drafts > 0 && may_try(sequence, sequence.draft_record)) {
+      choice.drafts = std::min(most, choice.most_drafts);
+      choice.guesses = std::max(choice.guesses, choice.drafts);
       left -= drafted * choice.drafts;
     }
     room -= choice.guesses - before;

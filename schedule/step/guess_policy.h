@@ -71,20 +71,21 @@ class GuessPolicy {
 
   struct Choice {
     Sequence* sequence = nullptr;
-    std::int32_t most = 0;     ///< guesses that it may have
-    std::int32_t guesses = 0;  ///< that it gets
-    double chance = 0;         ///< that a looked-up guess is right if those before it are
-    bool may_draft = false;    ///< a draft model may guess for it
-    std::int32_t drafts = 0;   ///< the most of `guesses` that a draft model may make
-    double draft_chance = 0;   ///< as `chance`, of a draft model's guesses
+    std::int32_t most = 0;         ///< guesses that it may have
+    std::int32_t guesses = 0;      ///< that it gets
+    double chance = 0;             ///< that a looked-up guess is right if those before it are
+    std::int32_t most_drafts = 0;  ///< of `most`, guesses that a draft model may make
+    std::int32_t drafts = 0;  ///< the most of `guesses` that a draft model may make in this step
+    double draft_chance = 0;  ///< as `chance`, of a draft model's guesses
   };
 
   /// A step is planned in which sequences decode. Returns the costs by which its guesses are
   /// charged.
   const GuessCosts& begin(const GuessCosts& costs);
-  /// The sequence decodes in the step, and may have up to `most` guesses, at least one. If
-  /// `drafts`, a draft model may make them.
-  void add(Sequence& sequence, std::int32_t most, bool drafts = false);
+  /// The sequence decodes in the step, and may have up to `most` guesses, at least one. A draft
+  /// model may make `most_drafts` of these, at most `most`; 0 where it cannot guess for the
+  /// sequence.
+  void add(Sequence& sequence, std::int32_t most, std::int32_t most_drafts = 0);
   /// Shares out at most `room` guesses among those that were added. Returns what each of these
   /// gets.
   [[nodiscard]] std::span<const Choice> share_out(std::int32_t room);

@@ -53,7 +53,7 @@ DeviceLimits limits_of(const Program& program, const PipelineShape& shape) {
   limits.step_tokens = shape.step_tokens;
   limits.guesses = shape.guesses;
   limits.chooses_at_once = shape.chooses_at_once;
-  limits.drafts = shape.drafts;
+  if (shape.drafts) limits.draft_context = static_cast<std::int32_t>(limits.context);
   if (program.has_encoder) {
     limits.step_tokens = std::max(limits.step_tokens, static_cast<std::int32_t>(limits.context));
     limits.cross_pages = limits.rows * limits.pages_per_row();

@@ -58,7 +58,10 @@ SimulatedModel::SimulatedModel(const Options& options, std::mt19937_64& random)
   limits_.guesses = options.guesses;
   if (options.guesses > 0) {
     acceptance_.seed(random());
-    limits_.drafts = acceptance_() % 4 > 0;
+    // Of some devices the draft model has a shorter context.
+    const std::uint64_t shape = acceptance_() % 4;
+    if (shape > 0)
+      limits_.draft_context = static_cast<std::int32_t>(limits_.context >> (shape - 1));
   }
   if (options.adapters) {
     limits_.adapter_places = static_cast<std::int32_t>(1 + below(3));
@@ -136,7 +139,7 @@ FakeDevice::Options SimulatedModel::device_options(const std::function<void()>& 
     guesses.right += static_cast<std::uint64_t>(right);
     return right;
   };
-  if (limits_.drafts) {
+  if (limits_.draft_context > 0) {
     device.drafting = [this](std::int32_t drafted) {
       // It reads in some steps.
       const auto reading = static_cast<std::int64_t>(acceptance_() % 4) - 2;

@@ -366,6 +366,29 @@ TEST_F(GuessingReaderTest, ADraftModelIsAskedOnceForAllEntriesOfAStep) {
   EXPECT_EQ(result.drafting.total(), Duration{7});
 }
 
+TEST_F(GuessingReaderTest, ADraftModelHearsHowTheTokensAreDrawn) {
+  std::vector<GuessTask> asked;
+  reader_.use(std::make_unique<DraftingDrafter>(asked));
+  const auto drawn = std::make_shared<const SamplingParams>(
+      SamplingParams{.temperature = 0.7F, .top_k = 5, .top_p = 0.9F, .min_p = 0.1F});
+  builder_.start(0, drawn, 2, {}, 33).table(0, 0, {1, 2}).feed(0, 0, {20, 21});
+  builder_.plan().forks.push_back({.from = 0, .to = 1, .seed = 44});
+  builder_.sample().sample(1);
+  read();
+  builder_.feed_guesses(0, 2, 2).sample().feed_guesses(1, 2, 2).sample();
+  read();
+  ASSERT_THAT(asked, SizeIs(2));
+  for (const GuessTask& task : asked) {
+    EXPECT_EQ(task.draws.temperature, 0.7F);
+    EXPECT_EQ(task.draws.top_k, 5);
+    EXPECT_EQ(task.draws.top_p, 0.9F);
+    EXPECT_EQ(task.draws.min_p, 0.1F);
+    EXPECT_EQ(task.draws.draw, 3U) << "of the token behind the newest";
+  }
+  EXPECT_EQ(asked[0].draws.seed, 33U);
+  EXPECT_EQ(asked[1].draws.seed, 44U);
+}
+
 TEST_F(GuessingReaderTest, GoesOnBehindTheLastRightGuess) {
   for (const std::int32_t row : {0, 2}) {
     const TokenId first = row == 0 ? 30 : 10;

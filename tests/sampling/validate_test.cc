@@ -218,6 +218,15 @@ TEST(ValidateTest, WhatDoesNotGoTogetherIsRefused) {
   conflicts({.min_p = 0.5F, .beams = beams}, "min_p with beams");
   conflicts({.xtc = {.probability = 0.5F}, .beams = beams}, "xtc with beams");
   conflicts({.mirostat = {.version = 1}, .beams = beams}, "mirostat with beams");
+  constexpr auto kLossy = GuessAcceptance::kLossyTop;
+  conflicts({.guess_acceptance = kLossy, .beams = beams}, "guess_acceptance with beams");
+  conflicts({.fsd = {.alpha = 0.5F}, .top_k = 5, .guess_acceptance = kLossy},
+            "guess_acceptance with fsd");
+  conflicts({.temperature = 0, .top_k = 5, .guess_acceptance = kLossy},
+            "guess_acceptance with temperature 0");
+  conflicts({.guess_acceptance = kLossy}, "guess_acceptance with no top_k");
+  EXPECT_TRUE(validate({.top_p = 0.9F, .guess_acceptance = kLossy}, kVocabulary).has_value());
+  EXPECT_TRUE(validate({.mirostat = {.version = 2}, .guess_acceptance = kLossy}, kVocabulary));
   EXPECT_TRUE(validate({.temperature = 0, .n = 4, .beams = beams}, kVocabulary).has_value());
   EXPECT_TRUE(validate({.n = 3, .best_of = 3}, kVocabulary).has_value());
 }
@@ -251,6 +260,11 @@ TEST(ValidateTest, AnEarlyStoppingThatThereIsNotIsRefused) {
   params.beams.early_stopping = static_cast<EarlyStopping>(77);
   EXPECT_THAT(validate(params, kVocabulary),
               FailsWith(SamplingErrc::kParameterOutOfRange, "beams.early_stopping: 77"));
+}
+
+TEST(ValidateTest, AGuessAcceptanceThatThereIsNotIsRefused) {
+  EXPECT_THAT(validate({.guess_acceptance = static_cast<GuessAcceptance>(2)}, kVocabulary),
+              FailsWith(SamplingErrc::kParameterOutOfRange, "guess_acceptance: 2"));
 }
 
 TEST(ValidateTest, EveryErrorHasAName) {

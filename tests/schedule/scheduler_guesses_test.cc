@@ -385,10 +385,11 @@ TEST_F(SchedulerGuessesTest, ASequenceThatGivesWayLeavesItsGuesses) {
 /// A device with a draft model whose guesses take so long, and which speaks in every second entry.
 class SchedulerDraftsTest : public SchedulerGuessesTest {
  protected:
-  void start_drafting(Duration each, std::function<std::int32_t(std::int32_t)> right) {
+  void start_drafting(Duration each, std::function<std::int32_t(std::int32_t)> right,
+                      std::int32_t context = 2048) {
     drafting_ = [each](std::int32_t drafted) { return DraftTimes{.drafting = drafted * each}; };
     SchedulerOptions options = roomy();
-    options.limits.drafts = true;
+    options.limits.draft_context = context;
     options.limits.context = 2048;
     options.limits.pages = 1024;
     start_guessing(std::move(right), options, guesses_take(microseconds(10)));
@@ -439,6 +440,30 @@ TEST_F(SchedulerDraftsTest, ADraftModelAsSlowAsTheModelTakesNoGuessesFromLookUps
   }
   EXPECT_LT(drafted, 40) << "tries alone";
   EXPECT_GT(guessed, 100);
+}
+
+TEST_F(SchedulerDraftsTest, NoDraftIsTriedBeyondTheContextOfTheDraftModel) {
+  constexpr std::int32_t kContext = 40;
+  start_drafting(microseconds(20), none, kContext);
+  submit({.prompt = 4, .max_tokens = 400});
+  std::int32_t drafted = 0;
+  std::int32_t beyond = 0;
+  while (plan()) {
+    for (const PlanEntry& entry : newest().entries) {
+      // The least position that the sequence's newest token may have.
+      const std::int32_t newest = entry.start - entry.unsure + entry.count - entry.guesses - 1;
+      if (newest >= kContext) {
+        EXPECT_EQ(entry.drafts, 0) << newest;
+        ++beyond;
+      } else {
+        EXPECT_LE(newest + entry.drafts, kContext);
+        drafted += entry.drafts;
+      }
+    }
+    if (planned() > 1) run();
+  }
+  EXPECT_GT(drafted, 0) << "within its context";
+  EXPECT_GT(beyond, 300);
 }
 
 }  // namespace

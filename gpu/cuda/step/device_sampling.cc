@@ -31,7 +31,8 @@ bool samples_on_device(const SamplingParams& params, std::span<const TokenId> en
   const bool strategies = params.logit_processor != nullptr || params.dry.multiplier > 0 ||
                           params.fsd.alpha > 0 || params.dynamic_temperature.range > 0 ||
                           params.tfs_z < 1 || params.xtc.probability > 0 ||
-                          params.mirostat.version != 0 || params.penalties.window != 0;
+                          params.mirostat.version != 0 || params.penalties.window != 0 ||
+                          params.guess_acceptance != GuessAcceptance::kExact;
   // A beam search always reports the logprobs that score its beams.
   const bool after =
       wants_logprobs(params) && params.logprobs_after_samplers && params.beams.num_beams <= 1;

@@ -9,9 +9,10 @@
 namespace weft::cuda {
 
 /// Whether the device has all strategies that `params` uses. It lacks LogitProcessor, DRY, FSD,
-/// dynamic temperature, tail-free sampling, XTC, Mirostat, windows of penalties, and logprobs after
-/// the samplers. The host chooses tokens for such rows. For a constraint the device gets a mask for
-/// each choice, which also covers min_tokens (Sampler::write_mask).
+/// dynamic temperature, tail-free sampling, XTC, Mirostat, windows of penalties, logprobs after the
+/// samplers, and GuessAcceptance::kLossyTop. The host chooses tokens for such rows. For a
+/// constraint the device gets a mask for each choice, which also covers min_tokens
+/// (Sampler::write_mask).
 [[nodiscard]] bool samples_on_device(const SamplingParams& params,
                                      std::span<const TokenId> end_tokens);
 

@@ -59,7 +59,14 @@ std::vector<std::string> take_stop(BodyFields& fields, std::string_view name) {
   return {};
 }
 
-SpeculationWish take_speculation(const BodyFields& fields) {
+GuessAcceptance take_acceptance(const BodyFields& speculation) {
+  const std::string_view accept = speculation.text("accept").value_or("exact");
+  if (accept == "lossy_top") return GuessAcceptance::kLossyTop;
+  if (accept != "exact") speculation.fail("accept", shown(accept) + " is none of exact, lossy_top");
+  return GuessAcceptance::kExact;
+}
+
+SpeculationWish take_speculation(const BodyFields& fields, SamplingParams& sampling) {
   SpeculationWish wish;
   const auto object = fields.object("speculation");
   if (!object) return wish;
@@ -75,6 +82,7 @@ SpeculationWish take_speculation(const BodyFields& fields) {
   }
   const auto most = speculation.integer("max_tokens", 1, SpeculationWish::kMostTokens);
   wish.max_tokens = static_cast<std::int32_t>(most.value_or(0));
+  sampling.guess_acceptance = take_acceptance(speculation);
   speculation.finish();
   return wish;
 }
@@ -159,7 +167,7 @@ Request take_request(BodyFields& fields, const ApiContext& context, const Reques
                 "must be a text of 1 .. " + std::to_string(Request::kMaxCacheSaltBytes) + " bytes");
   }
   request.cache_salt = salt.value_or(std::string_view());
-  request.speculation = take_speculation(fields);
+  request.speculation = take_speculation(fields, request.sampling);
   request.speculation.prediction = take_prediction(fields);
   if (!request.speculation.prediction.empty()) need_tokenizer(fields, "prediction", model);
   request.timeout = context.timeout;

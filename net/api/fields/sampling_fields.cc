@@ -99,6 +99,7 @@ void drop_drawing(const SamplingParams& defaults, SamplingParams& params) {
 
 /// Returns the API's name of the parameter that validate() calls `name`; without one, `name`.
 std::string_view api_name(std::string_view name, OwnRows own) {
+  if (name == "guess_acceptance") return "speculation.accept";
   const auto table = sampling_table::all();
   const auto row = std::ranges::find(table, name, &SamplingField::own_name);
   if (row != table.end()) return row_for(*row, own).name;

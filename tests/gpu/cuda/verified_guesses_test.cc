@@ -202,6 +202,27 @@ TEST_P(VerifiedGuessesTest, ChangeNoChoiceOfAnySampler) {
   }
 }
 
+/// Every token can be drawn, so every guess is taken, and is what the next step continues.
+TEST_P(VerifiedGuessesTest, AreAllTakenWhereTheRequestTakesAnyThatCanBeDrawn) {
+  for (const bool is_lossy : {false, true}) {
+    SamplingParams params{.top_k = static_cast<std::int32_t>(kGuessingLimits.vocabulary)};
+    if (is_lossy) params.guess_acceptance = GuessAcceptance::kLossyTop;
+    const auto device = device_of(
+        std::make_unique<RecallingDrafter>(std::vector<Tokens>{}, kGuessingLimits.vocabulary, 1));
+    PlanBuilder plan;
+    plan.start(0, std::make_shared<const SamplingParams>(params), 3);
+    plan.table(0, 0, {1, 2, 3, 4, 5, 6}).feed(0, 0, guessed_prompt).sample().run(*device);
+    std::int32_t at = 3;
+    std::size_t taken = 0;
+    for (int step = 0; step < 3; ++step) {
+      const StepResult result = plan.feed_guesses(0, at, kGuesses).sample().run(*device);
+      at += static_cast<std::int32_t>(result.samples.size());
+      taken += result.samples.size() - 1;
+    }
+    EXPECT_EQ(taken == std::size_t{3 * kGuesses}, is_lossy) << taken;
+  }
+}
+
 TEST_P(VerifiedGuessesTest, AreRefusedWhereAChoiceDependsOnThem) {
   const auto device = device_of(
       std::make_unique<RecallingDrafter>(std::vector<Tokens>{}, kGuessingLimits.vocabulary, 1));

@@ -10,9 +10,13 @@
 #include "weft/gpu/device_error.h"
 #include "weft/gpu/drafting/model_drafter.h"
 #include "weft/gpu/host/host_capacity.h"
+#include "weft/gpu/host/host_device.h"
+#include "weft/gpu/host/host_step_device.h"
 #include "weft/gpu/host/host_weights.h"
+#include "weft/gpu/step_options.h"
 #include "weft/model/random_llama.h"
 #include "weft/tests/fixture/result_matchers.h"
+#include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
 namespace {
@@ -88,7 +92,7 @@ TEST_F(HostDraftsTest, ReplicasShareTheWeightsOfTheDraftModel) {
                             .context = 64,
                             .vocabulary = LlamaShape{}.vocabulary,
                             .guesses = 4,
-                            .drafts = true};
+                            .draft_context = 64};
   HostDrafters drafters(wishes, DType::kF32, 1);
   int loads = 0;
   const auto count = LoadProgress([&](std::int64_t /*done*/, std::int64_t /*all*/) { ++loads; });
@@ -102,6 +106,40 @@ TEST_F(HostDraftsTest, ReplicasShareTheWeightsOfTheDraftModel) {
   DeviceLimits none = limits;
   none.guesses = 0;
   EXPECT_EQ(drafters.make(none, {}).value(), nullptr);
+}
+
+/// Both draw by the same numbers, from the same logits.
+TEST_F(HostDraftsTest, AModelThatDraftsForItselfIsAlwaysRightWhereTokensAreDrawn) {
+  constexpr std::int32_t kDrafts = 4;
+  const DeviceLimits limits{.rows = 1,
+                            .pages = 4,
+                            .page_tokens = 16,
+                            .step_tokens = 16,
+                            .context = 64,
+                            .vocabulary = LlamaShape{}.vocabulary,
+                            .guesses = kDrafts,
+                            .draft_context = 64};
+  HostStepDevice device(HostDevice::load(model_.checkpoint(), model_.program(),
+                                         step_options(*model_.program(), limits, DType::kF32, 1))
+                            .value(),
+                        limits, {});
+  DeviceWishes wishes;
+  wishes.draft = std::make_shared<const OpenedModel>(model_.opened());
+  wishes.looks_up = false;
+  HostDrafters drafters(wishes, DType::kF32, 1);
+  device.use(drafters.make(limits, {}).value());
+  const auto drawn = std::make_shared<const SamplingParams>(
+      SamplingParams{.temperature = 1.3F, .top_k = 40, .top_p = 0.95F, .min_p = 0.01F});
+  PlanBuilder plan;
+  plan.start(0, drawn, 3, {}, 7).table(0, 0, {0, 1, 2, 3}).feed(0, 0, {3, 17, 42}).sample();
+  plan.run(device);
+  for (std::int32_t start = 3; start < 40; start += 1 + kDrafts) {
+    plan.feed_guesses(0, start, kDrafts).sample();
+    plan.plan().entries.back().drafts = kDrafts;
+    const StepResult result = plan.run(device);
+    ASSERT_EQ(result.samples.front().guessed, kDrafts);
+    ASSERT_EQ(result.samples.size(), 1U + kDrafts) << "from " << start;
+  }
 }
 
 }  // namespace

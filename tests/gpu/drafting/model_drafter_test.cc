@@ -11,9 +11,11 @@
 #include <numeric>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "weft/kernels/sample/sample.h"
 #include "weft/tests/gpu/plan_builder.h"
 
 namespace weft::test {
@@ -30,7 +32,7 @@ constexpr DeviceLimits kDraftedLimits{.rows = 4,
                                       .context = 100,
                                       .vocabulary = kVocabulary,
                                       .guesses = 6,
-                                      .drafts = true};
+                                      .draft_context = 100};
 
 /// Returns what the fake draft model writes behind a text.
 TokenId continuation(std::span<const TokenId> text) {
@@ -54,6 +56,7 @@ Tokens continued(Tokens text, std::size_t count) {
 /// What a fake draft model was asked for.
 struct Drafted {
   std::vector<std::size_t> steps;  ///< tokens of each step
+  std::size_t fails_at = 0;        ///< the number of the step that throws, from 1 on; 0: none
   [[nodiscard]] std::size_t tokens() const {
     return std::accumulate(steps.begin(), steps.end(), std::size_t{0});
   }
@@ -74,6 +77,7 @@ class FakeDraftModel final : public ModelDevice {
 
   void decode(const Step& step) override {
     drafted_.steps.push_back(step.ids.size());
+    if (drafted_.steps.size() == drafted_.fails_at) throw std::runtime_error("a step failed");
     EXPECT_LE(step.ids.size(), static_cast<std::size_t>(options_.max_tokens));
     EXPECT_LE(step.outputs.size(), static_cast<std::size_t>(options_.max_outputs));
     std::map<std::int32_t, std::size_t> writers;  // by page
@@ -230,6 +234,23 @@ TEST_F(ModelDrafterTest, GuessesWhatTheDraftModelWrites) {
   EXPECT_EQ(sources_.front(), GuessSource::kModel);
   EXPECT_THAT(drafted_.steps, ElementsAre(2, 1, 1, 1, 1)) << "two are read, then one a guess";
   EXPECT_GT(drafter_->took().total(), Duration{});
+}
+
+TEST_F(ModelDrafterTest, DrawsByTheNumbersOfTheModel) {
+  start(0, {3, 1, 4}, 0);
+  Tokens guesses(4, kNoToken);
+  GuessTask task{.slot = 0, .room = guesses, .drafts = 4, .pages = tables_[0]};
+  task.draws = {.temperature = 0.5F, .seed = 9, .draw = 3};
+  drafter_->guess_all({&task, 1});
+  Tokens text = texts_[0];
+  std::vector<std::uint64_t> scratch(std::size_t{2 * kVocabulary});
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    std::vector<float> logits(kVocabulary, 0);
+    logits[static_cast<std::size_t>(continuation(text))] = 1;
+    text.push_back(sample(logits, {.temperature = 0.5F, .seed = 9, .draw = 3 + i}, scratch));
+  }
+  EXPECT_EQ(guesses, Tokens(text.begin() + 3, text.end()));
+  EXPECT_NE(guesses, right(0)) << "the most probable ones";
 }
 
 TEST_F(ModelDrafterTest, AllSequencesOfAStepAreDraftedForTogether) {
@@ -391,6 +412,40 @@ TEST_F(ModelDrafterTest, DraftsAsFarAsTheContextOfTheDraftModel) {
   EXPECT_EQ(guess(0), right(0, 1));
   add(0, {2});
   EXPECT_THAT(guess(0), IsEmpty());
+}
+
+/// Three sequences, two of which have a long beginning in common, are guessed for while the n-th
+/// step of the draft model throws, for every n.
+TEST_F(ModelDrafterTest, AStepThatThrowsHasReadNothing) {
+  const Tokens beginning = text_of(40, 1);
+  bool has_failed = true;
+  for (std::size_t n = 1; has_failed; ++n) {
+    has_failed = false;
+    use(kVocabulary, limits_.context);
+    drafted_ = Drafted();
+    drafted_.fails_at = n;
+    for (const std::int32_t slot : {0, 1}) {
+      start(slot, beginning, 0);
+      std::iota(tables_[slot].begin() + 10, tables_[slot].end(), 10 + 25 * slot);
+      add(slot, {slot, 1});
+    }
+    start(2, {3, 1}, 50);
+    std::size_t guessed = 0;
+    for (int step = 0; step < 8; ++step) {
+      try {
+        const std::vector<Tokens> guesses = guess_all({0, 1, 2}, 3, 3);
+        for (const std::int32_t slot : {0, 1, 2}) {
+          const Tokens& made = guesses[static_cast<std::size_t>(slot)];
+          ASSERT_EQ(made, right(slot, made.size())) << "step " << n << " threw, slot " << slot;
+          guessed += made.size();
+          add(slot, {made.empty() ? slot : made.front(), slot + 4});
+        }
+      } catch (const std::runtime_error&) {
+        has_failed = true;
+      }
+    }
+    EXPECT_GT(guessed, 30U) << n;
+  }
 }
 
 /// Sequences that begin, go on by right and wrong guesses, move to other pages, fork and end, in

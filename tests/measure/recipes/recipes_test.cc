@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "weft/measure/engine/measured_model.h"
 #include "weft/measure/recipe.h"
+#include "weft/tests/fixture/source_path.h"
 #include "weft/tests/measure/recipes/recipe_reports.h"
 
 namespace weft::measure {
@@ -137,6 +139,34 @@ TEST(RecipesTest, InferflowSpeculationStatesThePapersCostBesideWhatWasMeasured) 
   EXPECT_LE(acceptance, 1);
   EXPECT_NEAR(edit.at("tokens_per_step").as_double(), 1 + acceptance * guesses, 0.01)
       << "each step gives one token more than were guessed rightly";
+}
+
+/// The model is its own draft model, so each guess is right; it is too slow to guess much.
+TEST(RecipesTest, InferflowSpeculationMeasuresADraftModelBesideLookUps) {
+  const std::string path = test::source_path("examples/demo_model/model");
+  const MeasuredModel model = open_measured_model(path, {}).value();
+  RecipeSetup setup{.model = model};
+  setup.config.threads = 1;
+  setup.config.max_context = 256;
+  setup.config.speculation_model = path;
+  setup.scale = 0.2;
+  setup.repeats = 1;
+  std::vector<std::string> parts;
+  setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };
+  const Report report = find_recipe("inferflow-speculation")->run(setup);
+  EXPECT_THAT(parts, testing::ElementsAre("loading", "edit", "repeat", "chat", "edit, drafted",
+                                          "repeat, drafted", "chat, drafted"));
+  expect_whole(report);
+  EXPECT_EQ(report.tables.at(0).rows.size(), 6U);
+  EXPECT_TRUE(report.data.at("same_texts").as_bool());
+  const auto& traces = report.data.at("traces").as_array();
+  for (const std::size_t look_ups : {0U, 1U, 2U}) {
+    EXPECT_EQ(traces.at(look_ups).at("draft_seconds").as_double(), 0);
+    const auto& drafted = traces.at(look_ups + 3);
+    EXPECT_GT(drafted.at("draft_seconds").as_double(), 0);
+    if (drafted.at("guesses_per_step").as_double() == 0) continue;
+    EXPECT_GT(drafted.at("acceptance").as_double(), 0.9);
+  }
 }
 
 TEST(RecipesTest, PriorityShowsChatAloneAndBesideAFloodWithAndWithoutClasses) {

@@ -49,7 +49,7 @@ class DraftPolicyTest : public testing::Test {
   /// Plans a step, lets a device guess, and tells the result.
   void step(const GuessCosts& costs, const DraftShape& draft) {
     const GuessCosts charged = policy_.begin(costs);
-    for (Sequence& one : sequences_) policy_.add(one, kMostDrafted, true);
+    for (Sequence& one : sequences_) policy_.add(one, kMostDrafted, kMostDrafted);
     const std::vector<GuessPolicy::Choice> choices = [&] {
       const auto shared = policy_.share_out(1000);
       return std::vector(shared.begin(), shared.end());
@@ -166,7 +166,7 @@ TEST_F(DraftPolicyTest, WithoutReserveOnlySequencesThatWereDraftedForGoOn) {
   sequences_.emplace_back(10);
   unread_.push_back(0);
   policy_.begin(kModelCosts);
-  for (Sequence& one : sequences_) policy_.add(one, kMostDrafted, true);
+  for (Sequence& one : sequences_) policy_.add(one, kMostDrafted, kMostDrafted);
   const auto choices = policy_.share_out(100);
   EXPECT_GT(choices[0].drafts, 0);
   EXPECT_EQ(choices[1].drafts, 0);

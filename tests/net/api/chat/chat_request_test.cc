@@ -429,6 +429,24 @@ TEST_F(ChatRequestTest, ARequestSaysHowItsTokensMayBeGuessed) {
   EXPECT_EQ(verdict_of(R"({"most":1})"), "speculation.most unknown_parameter");
 }
 
+TEST_F(ChatRequestTest, ARequestMayTakeAnyGuessThatItsSamplersLeave) {
+  const auto acceptance = [this](const std::string& fields) {
+    return part(with(fields)).sampling.guess_acceptance;
+  };
+  EXPECT_EQ(acceptance(R"("speculation":{}) "), GuessAcceptance::kExact);
+  EXPECT_EQ(acceptance(R"("speculation":{"accept":"exact"})"),
+            GuessAcceptance::kExact);
+  EXPECT_EQ(acceptance(R"("top_p":0.9,"speculation":{"accept":"lossy_top"})"),
+            GuessAcceptance::kLossyTop);
+  const auto verdict_of = [this](const std::string& fields) {
+    return refusal(with(fields + R"(,"speculation":{"accept":"lossy_top"})"));
+  };
+  EXPECT_EQ(verdict_of(R"("top_p":0.9,"temperature":0)"), "speculation.accept invalid_value");
+  EXPECT_EQ(verdict_of(R"("top_p":1)"), "speculation.accept invalid_value");
+  EXPECT_EQ(verdict_of(R"("top_k":5,"fsd_alpha":0.5)"), "speculation.accept invalid_value");
+  EXPECT_EQ(refusal(with(R"("speculation":{"accept":"any"})")), "speculation.accept invalid_value");
+}
+
 TEST_F(ChatRequestTest, WhatAsksForNothingSpecialIsTaken) {
   for (const char* fields :
        {R"("response_format":{"type":"text"})", R"("tools":[])", R"("tools":null)",
