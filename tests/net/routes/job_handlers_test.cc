@@ -7,6 +7,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <utility>
@@ -17,8 +18,10 @@
 namespace weft::test {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kJobs = "/v1/fine_tuning/jobs";
@@ -131,6 +134,37 @@ TEST_F(JobHandlersTest, AJobIsPausedResumedAndCancelled) {
   EXPECT_EQ(job.at("status"), "cancelled");
   EXPECT_TRUE(job.at("finished_at").is_int64());
   cancelled.set_value();
+}
+
+TEST_F(JobHandlersTest, ADiskThatTakesNoMoreIsNamedWithWhatToDo) {
+  std::promise<void> begun;
+  std::promise<void> stopped;
+  jobs.before_step = [&, once = false](std::int64_t step) mutable {
+    if (step != 1 || std::exchange(once, true)) return;
+    begun.set_value();
+    stopped.get_future().wait();
+  };
+  serve_tuning();
+  const std::string file = new_file();
+  const json::value job = body_of(create(file));
+  const std::string path = place(job);
+  begun.get_future().wait();
+  const auto record =
+      fs::path(config.training_folder) / "jobs" / text_of(job.at("id")) / "job.json";
+  fs::remove(record);
+  fs::create_directories(record / "in the way");
+  const std::string paused = ask("POST", path + "/pause");
+  EXPECT_EQ(refusal(paused), "507 - disk_full");
+  EXPECT_THAT(paused, HasSubstr("It writes it as soon as there is room"));
+  EXPECT_THAT(paused, HasSubstr("DELETE /v1/files/ID"));
+  EXPECT_THAT(paused, Not(HasSubstr(config.training_folder)));
+  EXPECT_EQ(body_of(ask("GET", path)).at("status"), "paused");
+  EXPECT_EQ(refusal(ask("POST", path + "/resume")), "507 - disk_full");
+  stopped.set_value();
+  EXPECT_EQ(refusal(ask("POST", path + "/cancel")), "507 - disk_full");
+  fs::remove_all(record);
+  fs::remove_all(fs::path(config.training_folder) / "files");
+  EXPECT_EQ(refusal(upload(form("{\"text\":\"one\"}\n"))), "507 - disk_full");
 }
 
 TEST_F(JobHandlersTest, AFailedJobSaysWhy) {
