@@ -96,6 +96,17 @@ TEST_F(ExampleReaderTest, AMistakeNamesItsField) {
             "messages: there is no answer of the assistant to learn from");
 }
 
+TEST_F(ExampleReaderTest, ALineThatWouldTakeLongIsRefusedBeforeItIsRead) {
+  const std::string frame = R"({"text": ""})";
+  const auto line = [&](std::size_t bytes) {
+    return R"({"text": ")" + std::string(bytes - frame.size(), ' ') + R"("})";
+  };
+  EXPECT_TRUE(check_training_line(line(kMostLineBytes)));
+  EXPECT_EQ(check_training_line(line(kMostLineBytes + 1)).error().detail,
+            "the line: has 4194305 bytes, and a line may have 4194304: split it");
+  EXPECT_THAT(mistake(line(kMostLineBytes + 1)), HasSubstr("split it"));
+}
+
 TEST_F(ExampleReaderTest, AFilesMistakesNameTheLineAndLongExamplesAreCut) {
   const test::TempFolder folder;
   const auto path = folder.path() / "data.jsonl";

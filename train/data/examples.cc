@@ -91,6 +91,10 @@ bool is_weightless(const Example& example) {
 
 /// A line's object, with one of its two forms.
 Result<json::object> parse_line(std::string_view line) {
+  if (line.size() > kMostLineBytes) {
+    return bad("the line", "has " + std::to_string(line.size()) + " bytes, and a line may have " +
+                               std::to_string(kMostLineBytes) + ": split it");
+  }
   boost::system::error_code error;
   json::value value = json::parse(line, error);
   if (error) return bad("the line", "is no JSON: " + error.message());

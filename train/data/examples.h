@@ -31,6 +31,10 @@ struct Examples {
   std::int64_t without_weight = 0;  ///< examples whose weights are all 0: left out
 };
 
+/// The most bytes of a line, which is parsed and tokenized in one go: at some MB a second no stop
+/// waits longer than seconds. It leaves 32 bytes for each token of a context of 131,072.
+inline constexpr std::size_t kMostLineBytes = std::size_t{4} << 20U;
+
 /// Checks a line of training data (ExampleReader) as far as that needs no model. kBadData, whose
 /// detail begins with the field.
 [[nodiscard]] Result<void> check_training_line(std::string_view line);
@@ -54,9 +58,9 @@ class ExampleReader {
   /// "messages" (with "tools", and "weight" in an answer), from which the assistant's answers are
   /// learnt, each up to its end token; or "text", which is learnt whole, with an end token behind
   /// it. "weight" beside "text" or "messages" multiplies the line's weights. kBadData naming file,
-  /// line and field: no JSON, a field of another type, a weight that is no float32, no answer to
-  /// learn from, an answer that the chat template writes in another way once the conversation goes
-  /// on, a token that the model lacks; errors of the file, and of the chat template.
+  /// line and field: more than kMostLineBytes, no JSON, a field of another type, a weight that is
+  /// no float32, no answer to learn from, an answer that the chat template writes in
+  /// another way once the conversation goes on, a token that the model lacks; errors of the file, and of the chat template.
   [[nodiscard]] Result<Examples> read(const std::filesystem::path& path) const;
 
   /// Reads one line. The error's detail names the field.
