@@ -100,8 +100,10 @@ Result<LowRankPairs> initial_pairs(const TuneLoraArguments& arguments,
   return pairs_of(training, *plain.architecture, adapter);
 }
 
-/// Tells of the examples that are not learnt as the file has them.
+/// Tells how the examples are learnt, and which of them not as the file has them.
 void tell_of_examples(const Examples& examples, std::size_t tokens) {
+  if (const std::string how = how_learnt(examples); !how.empty())
+    std::cerr << "weft tune-lora: " << how << '\n';
   if (examples.cut > 0) {
     std::cerr << "weft tune-lora: " << examples.cut << " of the examples have more than " << tokens
               << " tokens and are cut; " << examples.cut_out

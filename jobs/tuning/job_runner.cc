@@ -237,6 +237,7 @@ Result<void> JobRunner::prepare(Run& run) {
     job.settings.batch = plan.batch;
     job.settings.rate_multiplier = plan.rate_multiplier;
     job.steps = run.prepared.work->iterations();
+    if (!plan.learnt.empty()) job.add_event({.text = plan.learnt});
     if (plan.cut > 0)
       job.add_event({.level = "warn", .text = count_text(plan.cut, "examples are too long: cut")});
     if (plan.left_out > 0) {
