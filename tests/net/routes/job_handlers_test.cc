@@ -74,6 +74,7 @@ TEST_F(JobHandlersTest, AJobRunsAndItsParts) {
   EXPECT_EQ(job.at("hyperparameters").at("batch_size"), 8) << "what auto was";
   EXPECT_TRUE(job.at("error").is_null());
   EXPECT_EQ(body_of(ask("GET", kJobs)).at("data").at(0), job);
+  EXPECT_EQ(body_of(ask("GET", "/requests")).at("fine_tuning"), true);
 
   const json::value events = body_of(ask("GET", path + "/events?limit=3"));
   EXPECT_EQ(events.at("data").at(0).at("message"), "The job has successfully completed");
@@ -224,6 +225,7 @@ TEST_F(JobHandlersTest, AServerWithoutAFolderNamesTheKey) {
   start();
   EXPECT_EQ(refusal(create("file-x")), "404 - no_fine_tuning");
   EXPECT_THAT(ask("GET", kJobs), HasSubstr("training.folder"));
+  EXPECT_EQ(body_of(ask("GET", "/requests")).at("fine_tuning"), false);
 }
 
 }  // namespace
