@@ -33,7 +33,7 @@ FineTuning::FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
   files_.count_held([this] { return jobs_.held_files(); });
   models_.serve_all();
   if (metrics != nullptr) options.metrics = &metrics_.emplace(*metrics);
-  options.on_model = [this](const JobRecord& job) { models_.on_new_model(job); };
+  options.on_model = [this](const JobSummary& job) { models_.on_new_model(job); };
   runner_.emplace(jobs_, files_, *trainer_, std::move(options));
 }
 
@@ -83,39 +83,47 @@ Result<JobRecord> FineTuning::create(JobRecord job) {
   return added;
 }
 
-Result<JobRecord> FineTuning::change(const std::string& id, std::string_view owner,
-                                     const JobStore::Change& change) {
-  if (auto found = jobs_.find(id, owner); !found) return found;
-  return jobs_.change(id, change);
-}
-
 Result<JobRecord> FineTuning::cancel(const std::string& id, std::string_view owner) {
-  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+  if (const auto found = jobs_.summary(id, owner); !found) return found.error();
+  const bool again = jobs_.is_pending(id);
+  auto changed = jobs_.change_anyway(id, [again](JobRecord& job) -> Result<void> {
+    if (again && job.status == JobStatus::kCancelled) return {};
     if (is_over(job.status)) return wrong_state(job);
     job.status = JobStatus::kCancelled;
     job.finished = unix_time();
     job.add_event({.text = "The job was cancelled"});
     return {};
   });
-  if (!changed) return changed;
+  if (!changed && changed.error().code != JobsErrc::kNotWritten) return changed;
   runner_->stop(id);
   discard_training(jobs_.folder_of(id));
+  static_cast<void>(files_.erase(result_file_id({.id = id}), owner));
+  if (changed) return changed;
+  jobs_.write_pending();  // the training has made room on a full disk
+  if (!jobs_.is_pending(id)) return jobs_.find(id, owner);
+  runner_->wake();  // writes it when the disk has room
   return changed;
 }
 
 Result<JobRecord> FineTuning::pause(const std::string& id, std::string_view owner) {
-  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+  if (const auto found = jobs_.summary(id, owner); !found) return found.error();
+  const bool again = jobs_.is_pending(id);
+  auto changed = jobs_.change_anyway(id, [again](JobRecord& job) -> Result<void> {
+    if (again && job.status == JobStatus::kPaused) return {};
     if (is_over(job.status) || job.status == JobStatus::kPaused) return wrong_state(job);
     job.status = JobStatus::kPaused;
     job.add_event({.text = "The job was paused"});
     return {};
   });
-  if (changed) runner_->stop(id);
+  if (!changed && changed.error().code != JobsErrc::kNotWritten) return changed;
+  runner_->stop(id);
+  if (!changed) runner_->wake();  // writes it when the disk has room
   return changed;
 }
 
 Result<JobRecord> FineTuning::resume(const std::string& id, std::string_view owner) {
-  auto changed = change(id, owner, [](JobRecord& job) -> Result<void> {
+  if (const auto found = jobs_.summary(id, owner); !found) return found.error();
+  auto changed = jobs_.change(id, [](JobRecord& job) -> Result<void> {
     if (job.status != JobStatus::kPaused) return wrong_state(job);
     job.status = JobStatus::kQueued;
     job.add_event({.text = "The job was resumed"});
@@ -126,9 +134,11 @@ Result<JobRecord> FineTuning::resume(const std::string& id, std::string_view own
 }
 
 Result<void> FineTuning::delete_model(std::string_view name, std::string_view owner) {
-  for (const JobRecord& job : jobs_.list(owner)) {
+  for (const JobSummary& job : jobs_.list(owner)) {
     if (job.fine_tuned_model != name || job.model_is_deleted) continue;
-    return models_.remove(job);
+    auto removed = models_.remove(job);
+    runner_->wake();  // writes the record if it waits for the disk
+    return removed;
   }
   return Error{JobsErrc::kNoSuchJob, std::string(name)};
 }

@@ -59,30 +59,32 @@ class FineTuning {
   /// Queues a new job, which has owner, model, suffix, training file, settings and metadata.
   /// kBadJob naming the field; kFull; FileErrc.
   [[nodiscard]] Result<JobRecord> create(JobRecord job);
-  /// kNoSuchJob.
+  /// Returns a job with its events, or without them. kNoSuchJob.
   [[nodiscard]] Result<JobRecord> job(std::string_view id, std::string_view owner) const {
     return jobs_.find(id, owner);
   }
+  [[nodiscard]] Result<JobSummary> summary(std::string_view id, std::string_view owner) const {
+    return jobs_.summary(id, owner);
+  }
   /// The owner's jobs, the newest first.
-  [[nodiscard]] std::vector<JobRecord> jobs(std::string_view owner) const {
+  [[nodiscard]] std::vector<JobSummary> jobs(std::string_view owner) const {
     return jobs_.list(owner);
   }
-  /// Each returns the changed job. kNoSuchJob; kWrongState; FileErrc.
+  /// Each stops the job and returns it. kNoSuchJob; kWrongState; kNotWritten: the job is stopped,
+  /// and its record cannot be written. Another call tries to write it.
   [[nodiscard]] Result<JobRecord> cancel(const std::string& id, std::string_view owner);
   [[nodiscard]] Result<JobRecord> pause(const std::string& id, std::string_view owner);
+  /// Returns the queued job. kNoSuchJob; kWrongState; FileErrc: it stays paused.
   [[nodiscard]] Result<JobRecord> resume(const std::string& id, std::string_view owner);
   /// Takes a job's model away: requests no longer find it, and its files are deleted. kNoSuchJob:
   /// the owner has no job with a model of that name; EngineErrc::kOverloaded: it is served as
-  /// before; FileErrc.
+  /// before; kNotWritten.
   [[nodiscard]] Result<void> delete_model(std::string_view name, std::string_view owner);
 
  private:
   FineTuning(FileDescriptor lock, FileStore files, JobStore jobs,
              std::unique_ptr<JobTrainer> trainer, JobRunner::Options options,
              MetricsRegistry* metrics);
-
-  [[nodiscard]] Result<JobRecord> change(const std::string& id, std::string_view owner,
-                                         const JobStore::Change& change);
 
   FileDescriptor lock_;
   FileStore files_;

@@ -15,6 +15,26 @@ namespace weft {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
+namespace {
+
+/// The entries of a folder.
+struct Entries {
+  std::vector<fs::path> shown;
+  std::vector<fs::path> hidden;
+};
+
+Entries list_entries(const fs::path& folder, std::error_code& error) {
+  Entries entries;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const bool hidden = entry->path().filename().string().starts_with('.');
+    (hidden ? entries.hidden : entries.shown).push_back(entry->path());
+  }
+  return entries;
+}
+
+}  // namespace
+
 Error cannot_write(const fs::path& path, const std::error_code& why) {
   return {FileErrc::kCannotWrite, path.string() + " (" + why.message() + ")"};
 }
@@ -24,24 +44,23 @@ void discard(const fs::path& path) noexcept {
   fs::remove_all(path, ignored);
 }
 
+void discard_hidden(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::path& path : list_entries(folder, ignored).hidden) discard(path);
+}
+
 Result<std::vector<fs::path>> entries_of(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cannot_write(folder, error);
-  std::vector<fs::path> entries;
-  std::vector<fs::path> left;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    const bool hidden = entry->path().filename().string().starts_with('.');
-    (hidden ? left : entries).push_back(entry->path());
-  }
+  Entries entries = list_entries(folder, error);
   if (error) return Error{FileErrc::kCannotRead, folder.string() + " (" + error.message() + ")"};
-  for (const fs::path& path : left) {
+  for (const fs::path& path : entries.hidden) {
     fs::remove_all(path, error);
     if (error) return cannot_write(path, error);
   }
-  std::ranges::sort(entries);
-  return entries;
+  std::ranges::sort(entries.shown);
+  return std::move(entries.shown);
 }
 
 Result<void> remove_entry(const fs::path& entry) {

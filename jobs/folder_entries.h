@@ -23,6 +23,10 @@ namespace weft {
 /// entry is removed.
 void discard(const std::filesystem::path& path) noexcept;
 
+/// Removes the hidden entries of a folder, which are drafts that an ended process has left, as far
+/// as the system lets it.
+void discard_hidden(const std::filesystem::path& folder);
+
 /// Returns the error of a path that the system refused to make, write or rename.
 [[nodiscard]] Error cannot_write(const std::filesystem::path& path, const std::error_code& why);
 

@@ -15,6 +15,8 @@ constexpr std::array kJobsErrors = {
     ErrorText{static_cast<int>(JobsErrc::kFull), "folder_full", "the training folder is full"},
     ErrorText{static_cast<int>(JobsErrc::kWrongState), "wrong_state",
               "the job is not in a state for that"},
+    ErrorText{static_cast<int>(JobsErrc::kNotWritten), "not_written",
+              "the change is in force, but the disk does not take it"},
     ErrorText{static_cast<int>(JobsErrc::kBadJob), "bad_job", "the job cannot be done here"},
     ErrorText{static_cast<int>(JobsErrc::kBadFolder), "bad_training_folder",
               "the training folder cannot be used"},

@@ -18,6 +18,9 @@ enum class JobsErrc {
   kFull,
   /// The job's status does not allow the call; the detail names the status.
   kWrongState,
+  /// The change of a job is in force, but its record cannot be written: the disk is full, say. The
+  /// server writes it as soon as it can; a server that is started before knows nothing of it.
+  kNotWritten,
   /// The model or the server does not support a field of the job; the detail begins with the field.
   kBadJob,
   /// The folder cannot be used: another process has it, or its files are of another version.

@@ -100,8 +100,10 @@ Result<LowRankPairs> initial_pairs(const TuneLoraArguments& arguments,
   return pairs_of(training, *plain.architecture, adapter);
 }
 
-/// Warns of examples that are cut or left out.
+/// Says how the examples are learnt, and warns of examples that are cut or left out.
 void tell_of_examples(const Examples& examples, std::size_t tokens) {
+  if (const std::string how = how_learnt(examples); !how.empty())
+    std::cerr << "weft tune-lora: " << how << '\n';
   if (examples.cut > 0) {
     std::cerr << "weft tune-lora: " << examples.cut << " of the examples have more than " << tokens
               << " tokens and are cut; " << examples.cut_out

@@ -74,6 +74,13 @@ int rename_over(const fs::path& from, const fs::path& to, const fs::path& spare)
   return error;
 }
 
+Result<void> write_new_file(const fs::path& path, std::string_view text) {
+  const auto file = OutputFile::create(path);
+  if (!file) return file.error();
+  if (auto done = file->write(0, std::as_bytes(std::span(text))); !done) return done;
+  return file->sync();
+}
+
 }  // namespace
 
 Draft::Draft(fs::path path, fs::path hidden, Kind kind, Existing existing)
@@ -177,13 +184,12 @@ Result<void> replace_file(const fs::path& path, std::string_view text) {
   fresh += ".new";
   std::error_code ignored;
   fs::remove(fresh, ignored);
-  {
-    const auto file = OutputFile::create(fresh);
-    if (!file) return file.error();
-    if (auto done = file->write(0, std::as_bytes(std::span(text))); !done) return done;
-    if (auto done = file->sync(); !done) return done;
+  auto done = write_new_file(fresh, text);
+  if (done && std::rename(fresh.c_str(), path.c_str()) != 0) done = cannot_write(path, errno);
+  if (!done) {
+    fs::remove(fresh, ignored);  // a part of it would keep a full disk full
+    return done;
   }
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return cannot_write(path, errno);
   sync_folder(path.parent_path());
   return {};
 }

@@ -104,7 +104,7 @@ Result<TrainingFile> FileStore::add(TrainingFile file, std::string_view content)
                                               " (training.max_file_bytes)"};
   }
   if (auto room = reserve(file.owner, file.bytes); !room) return room.error();
-  file.id = "file-" + random_name();
+  if (file.id.empty()) file.id = "file-" + random_name();
   file.created = unix_time();
   {
     const std::scoped_lock lock(mutex_);
@@ -219,16 +219,25 @@ Result<std::string> FileStore::content(std::string_view id, std::string_view own
 }
 
 Result<void> FileStore::erase(std::string_view id, std::string_view owner) {
-  std::int64_t bytes = 0;
+  TrainingFile file;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = files_.find(id);
     if (found == files_.end() || found->second.owner != owner) return no_such_file(id);
-    bytes = found->second.bytes;
+    file = std::move(found->second);
     files_.erase(found);  // it keeps its place in uses_ until it is off the disk
   }
   auto removed = remove_entry(folder_ / id);
-  give_back(std::string(owner), bytes);
+  if (removed) {
+    give_back(file.owner, file.bytes);
+    return removed;
+  }
+  // What is left of a file without its name counts until open() removes it.
+  std::error_code unknown;
+  if (fs::exists(folder_ / id, unknown)) {
+    const std::scoped_lock lock(mutex_);
+    files_.emplace(file.id, std::move(file));
+  }
   return removed;
 }
 

@@ -70,8 +70,8 @@ class FileStore {
   /// The files of all owners, with the bytes of held ones.
   [[nodiscard]] Use use() const;
 
-  /// Keeps a file; `file` has owner, name and purpose. Training data is checked first
-  /// (check_training_data()). kFileTooLarge, kFull, kBadFile, FileErrc.
+  /// Keeps a file; `file` has owner, name and purpose, and gets an id if it has none. Training data
+  /// is checked first (check_training_data()). kFileTooLarge, kFull, kBadFile, FileErrc.
   [[nodiscard]] Result<TrainingFile> add(TrainingFile file, std::string_view content);
   /// kNoSuchFile, also for a file of another owner.
   [[nodiscard]] Result<TrainingFile> find(std::string_view id, std::string_view owner) const;
@@ -79,7 +79,8 @@ class FileStore {
   [[nodiscard]] std::vector<TrainingFile> list(std::string_view owner) const;
   /// kNoSuchFile; FileErrc.
   [[nodiscard]] Result<std::string> content(std::string_view id, std::string_view owner) const;
-  /// kNoSuchFile; FileErrc.
+  /// kNoSuchFile; FileErrc: what is left of the file still counts, and a file that is whole can be
+  /// deleted again.
   [[nodiscard]] Result<void> erase(std::string_view id, std::string_view owner);
 
   /// Returns the path of a file's content; valid until the file is deleted.

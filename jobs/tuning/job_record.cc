@@ -146,8 +146,12 @@ void JobRecord::add_event(JobEvent event) {
   events.erase(of_step == events.end() ? events.begin() : of_step);
 }
 
-std::string tuned_model_name(const JobRecord& job) {
+std::string tuned_model_name(const JobSummary& job) {
   return "ft:" + job.model + ":" + job.suffix + ":" + job.id.substr(job.id.find('-') + 1);
+}
+
+std::string result_file_id(const JobSummary& job) {
+  return "file-" + job.id.substr(job.id.find('-') + 1);
 }
 
 std::string record_text(const JobRecord& job) {

@@ -73,8 +73,8 @@ struct JobCheckpoint {
   std::int64_t created = 0;
 };
 
-/// A fine-tuning job as its folder has it. Plain data.
-struct JobRecord {
+/// A fine-tuning job without its events. Plain data.
+struct JobSummary {
   std::string id{};
   std::string owner{};      ///< the name of the API key; empty: there are no keys
   std::int64_t number = 0;  ///< counts the store's jobs
@@ -94,13 +94,17 @@ struct JobRecord {
   std::vector<std::string> result_files{};
   std::string fine_tuned_model{};  ///< the adapter's name; empty: there is none yet
   bool model_is_deleted = false;
-  std::int64_t next_event = 0;
-  std::deque<JobEvent> events{};  ///< the newest last
 
   /// In memory alone: the bytes of the job's data.
   std::int64_t data_bytes = 0;
   /// In memory alone: when the job is expected to end; 0: not known.
   std::int64_t estimated_finish = 0;
+};
+
+/// A fine-tuning job as its folder has it. Plain data.
+struct JobRecord : JobSummary {
+  std::int64_t next_event = 0;
+  std::deque<JobEvent> events{};  ///< the newest last
 
   /// Adds an event with the next number and the present time. Beyond kMostEvents the oldest step
   /// event is dropped, or if there is none, the oldest event.
@@ -109,7 +113,11 @@ struct JobRecord {
 };
 
 /// The name of the job's model: ft:BASE:SUFFIX:ID.
-[[nodiscard]] std::string tuned_model_name(const JobRecord& job);
+[[nodiscard]] std::string tuned_model_name(const JobSummary& job);
+
+/// The id of the file that keeps the job's metrics. It follows from the job's id, so a job that
+/// ends twice, since its server was killed in between, has one such file.
+[[nodiscard]] std::string result_file_id(const JobSummary& job);
 
 /// Writes a record as its description; reads one. kBadFolder naming the description's mistake.
 [[nodiscard]] std::string record_text(const JobRecord& job);

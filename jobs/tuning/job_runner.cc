@@ -118,15 +118,21 @@ void JobRunner::work() {
 }
 
 std::optional<JobRecord> JobRunner::wait_for_job() {
-  std::unique_lock lock(mutex_);
-  if (std::exchange(must_wait_, false))
-    changed_.wait_for(lock, options_.retry_after, [this] { return ending_; });
-  while (!ending_) {
+  for (;;) {
+    jobs_.write_pending();
+    std::unique_lock lock(mutex_);
+    if (std::exchange(must_wait_, false))
+      changed_.wait_for(lock, options_.retry_after, [this] { return ending_; });
+    if (ending_) return std::nullopt;
     woken_ = false;
     if (auto job = jobs_.next_queued()) return job;
-    changed_.wait(lock, [this] { return ending_ || woken_; });
+    const auto is_due = [this] { return ending_ || woken_; };
+    if (jobs_.has_pending()) {
+      changed_.wait_for(lock, options_.retry_after, is_due);
+    } else {
+      changed_.wait(lock, is_due);
+    }
   }
-  return std::nullopt;
 }
 
 /// Takes a job that is still queued.
@@ -231,6 +237,7 @@ Result<void> JobRunner::prepare(Run& run) {
     job.settings.batch = plan.batch;
     job.settings.rate_multiplier = plan.rate_multiplier;
     job.steps = run.prepared.work->iterations();
+    if (!plan.learnt.empty()) job.add_event({.text = plan.learnt});
     if (plan.cut > 0)
       job.add_event({.level = "warn", .text = count_text(plan.cut, "examples are too long: cut")});
     if (plan.left_out > 0) {
@@ -348,6 +355,7 @@ Result<void> JobRunner::save(Run& run, const StateToSave& state) const {
     return {};
   });
   if (!changed) return changed.error();
+  jobs_.write_pending();
   return {};
 }
 
@@ -374,7 +382,7 @@ Result<void> JobRunner::complete(Run& run) {
   if (done) done = patiently(run, [&] { return jobs_.change_only(run.job.id, succeed); });
   if (!done) {
     static_cast<void>(trainer_.stop_serving(run.job.model, name));
-    if (!results.empty()) static_cast<void>(files_.erase(results, run.job.owner));
+    discard_results(run);
     return done;
   }
   if (options_.on_model) options_.on_model(run.job);
@@ -395,7 +403,12 @@ Result<void> JobRunner::write_adapter(Run& run) const {
 Result<void> JobRunner::keep_metrics(Run& run, std::string& file) const {
   const auto text = run.metrics.text();
   if (!text) return {};
-  const auto kept = files_.add({.owner = run.job.owner,
+  // A run that was killed behind this has kept them, perhaps of other steps.
+  const std::string id = result_file_id(run.job);
+  const auto erased = files_.erase(id, run.job.owner);
+  if (!erased && erased.error().code != JobsErrc::kNoSuchFile) return erased.error();
+  const auto kept = files_.add({.id = id,
+                                .owner = run.job.owner,
                                 .name = "step_metrics.csv",
                                 .purpose = std::string(kFineTuneResultsPurpose)},
                                *text);
@@ -407,8 +420,13 @@ Result<void> JobRunner::keep_metrics(Run& run, std::string& file) const {
   return {};
 }
 
+/// Removes the metrics that this run or a killed one has kept.
+void JobRunner::discard_results(const Run& run) const {
+  static_cast<void>(files_.erase(result_file_id(run.job), run.job.owner));
+}
+
 void JobRunner::end_early(Run& run, const Error& why) {
-  const auto job = jobs_.find(run.job.id, run.job.owner);
+  const auto job = jobs_.summary(run.job.id, run.job.owner);
   if (!job) return;
   if (job->status == JobStatus::kCancelled) {
     discard_training(run.folder);
@@ -442,25 +460,20 @@ void JobRunner::interrupt(Run& run) {
 }
 
 void JobRunner::fail(Run& run, const Error& why) {
-  const auto fail = [&](JobRecord& job) {
+  const auto changed = jobs_.change_anyway(run.job.id, [&](JobRecord& job) -> Result<void> {
+    if (!is_under_way(job.status)) return stopped();
     job.status = JobStatus::kFailed;
     job.finished = unix_time();
     job.failure = failure_of(why, run.data);
     job.add_event({.level = "error", .text = job.failure->message});
-  };
-  const auto changed = jobs_.change(run.job.id, [&](JobRecord& job) -> Result<void> {
-    if (!is_under_way(job.status)) return stopped();
-    fail(job);
     return {};
   });
   // The job was cancelled or paused since its record was looked at, and will not be under way here.
   if (!changed && changed.error().code == JobsErrc::kWrongState) return end_early(run, why);
   tell(run.job.id + ": failed: " + to_string(why));
-  if (!changed) {
-    // Its disk may be full; the next process tries the job again.
-    jobs_.note(run.job.id, fail);
-    return tell(run.job.id + ": " + to_string(changed.error()));
-  }
+  discard_results(run);
+  // A process that is started before the record is written tries the job again.
+  if (!changed) return tell(run.job.id + ": " + to_string(changed.error()));
   discard_training(run.folder);
   discard(run.adapter);
 }

@@ -43,7 +43,7 @@ class JobRunner {
     /// Counts the steps; may be null. It must outlive the runner.
     TuningMetrics* metrics = nullptr;
     /// Called when a job's record names its model, on the runner's thread; may be empty.
-    std::function<void(const JobRecord& job)> on_model{};
+    std::function<void(const JobSummary& job)> on_model{};
   };
 
   /// All arguments must outlive the runner.
@@ -89,6 +89,7 @@ class JobRunner {
   [[nodiscard]] Result<void> complete(Run& run);
   [[nodiscard]] Result<void> write_adapter(Run& run) const;
   [[nodiscard]] Result<void> keep_metrics(Run& run, std::string& file) const;
+  void discard_results(const Run& run) const;
   void end_early(Run& run, const Error& why);
   void interrupt(Run& run);
   void queue_again(const std::string& id) const;

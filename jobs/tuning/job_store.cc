@@ -36,7 +36,7 @@ Result<JobRecord> read_job(const fs::path& folder) {
   return job;
 }
 
-/// Removes what an ended process had no time to remove behind a change of the record.
+/// Removes what a job that is over no longer needs.
 void discard_leavings(const fs::path& folder, const JobRecord& job) {
   if (!is_over(job.status)) return;
   discard_training(folder);
@@ -64,7 +64,8 @@ Result<void> add_link(const fs::path& from, const fs::path& to) {
 
 void discard_training(const fs::path& folder) noexcept {
   // A killed process may leave a part of a new state.
-  for (const char* const name : {"data.jsonl", "state", "state.new", "metrics.csv"})
+  for (const char* const name :
+       {"data.jsonl", "state", "state.new", "metrics.csv", "metrics.csv.new"})
     discard(folder / name);
 }
 
@@ -72,6 +73,7 @@ JobStore::JobStore(JobStore&& other) noexcept
     : folder_(other.folder_),
       most_(other.most_),
       jobs_(std::move(other.jobs_)),
+      pending_(std::move(other.pending_)),
       next_number_(other.next_number_) {}
 
 Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
@@ -81,6 +83,8 @@ Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
   for (const fs::path& entry : *entries) {
     auto job = read_job(entry);
     if (!job) return job.error();
+    discard_hidden(entry);  // an adapter that was not finished
+    discard(entry / "job.json.new");
     discard_leavings(entry, *job);
     job->data_bytes = data_bytes_in(entry);
     store.next_number_ = std::max(store.next_number_, job->number + 1);
@@ -91,6 +95,7 @@ Result<JobStore> JobStore::open(fs::path folder, std::size_t most) {
 
 void JobStore::put(JobRecord job) {
   const std::scoped_lock lock(mutex_);
+  pending_.erase(job.id);
   std::string id = job.id;
   jobs_.insert_or_assign(std::move(id), std::move(job));
 }
@@ -102,49 +107,58 @@ Result<JobRecord> JobStore::get(const std::string& id) const {
   return found->second;
 }
 
-/// Removes a job of the owner if it has as many as it may have.
-Result<void> JobStore::make_room(std::string_view owner) {
-  std::string oldest;
+/// Returns the job of the owner that a new one replaces; empty: the owner may have one more.
+Result<std::string> JobStore::to_replace(std::string_view owner) const {
+  const std::scoped_lock lock(mutex_);
+  const JobRecord* oldest = nullptr;
+  std::int64_t mine = 0;
+  for (const auto& [id, job] : jobs_) {
+    if (job.owner != owner) continue;
+    ++mine;
+    const bool has_model = !job.fine_tuned_model.empty() && !job.model_is_deleted;
+    if (!is_over(job.status) || has_model) continue;
+    if (oldest == nullptr || job.number < oldest->number) oldest = &job;
+  }
+  const auto others = static_cast<std::int64_t>(jobs_.size()) - mine;
+  const std::int64_t share = share_of(static_cast<std::int64_t>(most_), others, owner);
+  if (mine < share) return std::string();
+  if (oldest != nullptr) return oldest->id;
+  return Error{JobsErrc::kFull, "you have " + std::to_string(mine) +
+                                    " jobs, which run or have a model, of the " +
+                                    std::to_string(share) +
+                                    " that you may have now (training.max_jobs); delete a model"};
+}
+
+Result<void> JobStore::write_new(const JobRecord& job, const fs::path& data) const {
+  auto draft = Draft::make(folder_of(job.id), Draft::Kind::kFolder);
+  if (!draft) return draft.error();
+  if (auto linked = add_link(data, draft->place() / "data.jsonl"); !linked) return linked;
+  if (auto written = replace_file(draft->place() / kRecordName, record_text(job)); !written)
+    return written;
+  return draft->finish();
+}
+
+/// Forgets a job. What the disk keeps of it is a job again at the next start.
+void JobStore::remove(const std::string& id) {
   {
     const std::scoped_lock lock(mutex_);
-    std::int64_t mine = 0;
-    std::int64_t number = 0;
-    for (const auto& [id, job] : jobs_) {
-      if (job.owner != owner) continue;
-      ++mine;
-      const bool has_model = !job.fine_tuned_model.empty() && !job.model_is_deleted;
-      if (!is_over(job.status) || has_model || (!oldest.empty() && job.number > number)) continue;
-      oldest = id;
-      number = job.number;
-    }
-    const auto others = static_cast<std::int64_t>(jobs_.size()) - mine;
-    const std::int64_t share = share_of(static_cast<std::int64_t>(most_), others, owner);
-    if (mine < share) return {};
-    if (oldest.empty()) {
-      return Error{JobsErrc::kFull,
-                   "you have " + std::to_string(mine) +
-                       " jobs, which run or have a model, of the " + std::to_string(share) +
-                       " that you may have now (training.max_jobs); delete a model"};
-    }
-    jobs_.erase(oldest);
+    jobs_.erase(id);
+    pending_.erase(id);
   }
-  return remove_entry(folder_of(oldest));
+  static_cast<void>(remove_entry(folder_of(id)));
 }
 
 Result<JobRecord> JobStore::add(JobRecord job, const fs::path& data) {
   const std::scoped_lock changes(changes_);
-  if (auto room = make_room(job.owner); !room) return room.error();
+  const auto replaced = to_replace(job.owner);
+  if (!replaced) return replaced.error();
   job.id = "ftjob-" + random_name();
   job.created = unix_time();
   job.status = JobStatus::kQueued;
   job.number = next_number_++;
   job.add_event({.text = "Created fine-tuning job: " + job.id});
-  auto draft = Draft::make(folder_of(job.id), Draft::Kind::kFolder);
-  if (!draft) return draft.error();
-  if (auto linked = add_link(data, draft->place() / "data.jsonl"); !linked) return linked.error();
-  if (auto written = replace_file(draft->place() / kRecordName, record_text(job)); !written)
-    return written.error();
-  if (auto done = draft->finish(); !done) return done.error();
+  if (auto written = write_new(job, data); !written) return written.error();
+  if (!replaced->empty()) remove(*replaced);
   job.data_bytes = data_bytes_in(folder_of(job.id));
   put(job);
   return job;
@@ -157,25 +171,32 @@ Result<JobRecord> JobStore::find(std::string_view id, std::string_view owner) co
   return found->second;
 }
 
-std::vector<JobRecord> JobStore::list(std::string_view owner) const {
-  std::vector<JobRecord> mine;
+Result<JobSummary> JobStore::summary(std::string_view id, std::string_view owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end() || found->second.owner != owner) return no_such_job(id);
+  return JobSummary(found->second);
+}
+
+std::vector<JobSummary> JobStore::list(std::string_view owner) const {
+  std::vector<JobSummary> mine;
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& [id, job] : jobs_) {
       if (job.owner == owner) mine.push_back(job);
     }
   }
-  std::ranges::sort(mine, std::ranges::greater(), &JobRecord::number);
+  std::ranges::sort(mine, std::ranges::greater(), &JobSummary::number);
   return mine;
 }
 
-std::vector<JobRecord> JobStore::all() const {
-  std::vector<JobRecord> jobs;
+std::vector<JobSummary> JobStore::all() const {
+  std::vector<JobSummary> jobs;
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& [id, job] : jobs_) jobs.push_back(job);
   }
-  std::ranges::sort(jobs, {}, &JobRecord::number);
+  std::ranges::sort(jobs, {}, &JobSummary::number);
   return jobs;
 }
 
@@ -213,10 +234,51 @@ Result<JobRecord> JobStore::change(const std::string& id, const Change& change) 
   auto job = get(id);
   if (!job) return job;
   if (auto changed = change(*job); !changed) return changed.error();
-  if (auto written = replace_file(folder_of(id) / kRecordName, record_text(*job)); !written)
-    return written.error();
+  if (auto written = write(*job); !written) return written.error();
   put(*job);
   return job;
+}
+
+Result<void> JobStore::write(const JobRecord& job) const {
+  return replace_file(folder_of(job.id) / kRecordName, record_text(job));
+}
+
+Result<JobRecord> JobStore::change_anyway(const std::string& id, const Change& change) {
+  const std::scoped_lock changes(changes_);
+  auto job = get(id);
+  if (!job) return job;
+  if (auto changed = change(*job); !changed) return changed.error();
+  const auto written = write(*job);
+  put(*job);
+  if (written) return job;
+  const std::scoped_lock lock(mutex_);
+  pending_.insert(id);
+  return Error{JobsErrc::kNotWritten, to_string(written.error())};
+}
+
+void JobStore::write_pending() {
+  const std::scoped_lock changes(changes_);
+  std::set<std::string, std::less<>> ids;
+  {
+    const std::scoped_lock lock(mutex_);
+    ids = pending_;
+  }
+  for (const std::string& id : ids) {
+    auto job = get(id);
+    if (!job || !write(*job)) continue;
+    discard_leavings(folder_of(id), *job);
+    put(*std::move(job));
+  }
+}
+
+bool JobStore::has_pending() const {
+  const std::scoped_lock lock(mutex_);
+  return !pending_.empty();
+}
+
+bool JobStore::is_pending(std::string_view id) const {
+  const std::scoped_lock lock(mutex_);
+  return pending_.contains(id);
 }
 
 Result<void> JobStore::change_only(const std::string& id, const Change& change) {

@@ -47,6 +47,7 @@ struct JobPlan {
   std::int64_t examples = 0;
   std::int64_t cut = 0;       ///< examples that were too long
   std::int64_t left_out = 0;  ///< examples with nothing to learn
+  std::string learnt{};       ///< how_learnt()
 };
 
 struct PreparedJob {

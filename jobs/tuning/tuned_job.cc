@@ -68,6 +68,7 @@ JobPlan plan_of(const JobSettings& job, const Examples& examples) {
   plan.rate_multiplier = job.rate_multiplier.value_or(1);
   plan.cut = examples.cut - examples.cut_out;
   plan.left_out = examples.cut_out + examples.without_weight;
+  plan.learnt = how_learnt(examples);
   return plan;
 }
 

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-bool has_model(const JobRecord& job) {
+bool has_model(const JobSummary& job) {
   return !job.fine_tuned_model.empty() && !job.model_is_deleted;
 }
 
@@ -31,12 +31,12 @@ TunedModels::~TunedModels() {
 }
 
 void TunedModels::serve_all() {
-  for (const JobRecord& job : jobs_.all()) serve(job);
+  for (const JobSummary& job : jobs_.all()) serve(job);
 }
 
 void TunedModels::on_base_loaded(const std::string& base) { add({base, {}}); }
 
-void TunedModels::on_new_model(const JobRecord& job) { add({job.model, job.id}); }
+void TunedModels::on_new_model(const JobSummary& job) { add({job.model, job.id}); }
 
 void TunedModels::add(Missing missing) {
   {
@@ -58,7 +58,7 @@ void TunedModels::work() {
     }
     const auto& [base, id] = missing;
     try {
-      for (const JobRecord& job : jobs_.all()) {
+      for (const JobSummary& job : jobs_.all()) {
         if (job.model == base && (id.empty() || job.id == id)) serve(job);
       }
     } catch (const std::exception& failure) {
@@ -68,10 +68,10 @@ void TunedModels::work() {
 }
 
 /// Serves a job's model unless the engine does so, or the model was deleted meanwhile.
-void TunedModels::serve(const JobRecord& job) {
+void TunedModels::serve(const JobSummary& job) {
   if (!has_model(job)) return;
   const std::scoped_lock lock(serving_);
-  const auto now = jobs_.find(job.id, job.owner);
+  const auto now = jobs_.summary(job.id, job.owner);
   if (!now || !has_model(*now) || trainer_.serves(job.fine_tuned_model)) return;
   const auto served =
       trainer_.serve(job.model, job.fine_tuned_model, jobs_.folder_of(job.id) / "adapter");
@@ -80,19 +80,23 @@ void TunedModels::serve(const JobRecord& job) {
   notice_("fine-tuning: " + job.fine_tuned_model + ": " + to_string(served.error()));
 }
 
-Result<void> TunedModels::remove(const JobRecord& job) {
+Result<void> TunedModels::remove(const JobSummary& job) {
   const std::scoped_lock lock(serving_);
   // An error is no failure if an admin has unloaded the model or its base. But a busy engine still
   // serves the model.
   const auto stopped = trainer_.stop_serving(job.model, job.fine_tuned_model);
   if (!stopped && stopped.error().code == EngineErrc::kOverloaded) return stopped.error();
-  auto changed = jobs_.change_only(job.id, [](JobRecord& record) -> Result<void> {
+  const auto changed = jobs_.change_anyway(job.id, [](JobRecord& record) -> Result<void> {
     if (record.model_is_deleted) return Error{JobsErrc::kNoSuchJob, record.fine_tuned_model};
     record.model_is_deleted = true;
     return {};
   });
-  if (changed) discard(jobs_.folder_of(job.id) / "adapter");
-  return changed;
+  if (!changed && changed.error().code != JobsErrc::kNotWritten) return changed.error();
+  discard(jobs_.folder_of(job.id) / "adapter");
+  if (changed) return {};
+  jobs_.write_pending();  // the adapter has made room on a full disk
+  if (jobs_.is_pending(job.id)) return changed.error();
+  return {};
 }
 
 }  // namespace weft

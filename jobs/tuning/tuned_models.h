@@ -36,10 +36,10 @@ class TunedModels {
   void on_base_loaded(const std::string& base);
   /// A job has its model now. If the base was loaded after the engine was given the model, and
   /// before the job's record named it, the model will be served soon. Does not wait.
-  void on_new_model(const JobRecord& job);
+  void on_new_model(const JobSummary& job);
   /// Takes the model of a job away, and marks it as deleted in the record; blocks. kNoSuchJob: it
-  /// is deleted already; EngineErrc::kOverloaded: it is served as before; FileErrc.
-  [[nodiscard]] Result<void> remove(const JobRecord& job);
+  /// is deleted already; EngineErrc::kOverloaded: it is served as before; kNotWritten.
+  [[nodiscard]] Result<void> remove(const JobSummary& job);
 
  private:
   /// A base, and the id of its job whose model the engine may lack; an empty id: all its jobs.
@@ -47,7 +47,7 @@ class TunedModels {
 
   void add(Missing missing);
   void work();
-  void serve(const JobRecord& job);
+  void serve(const JobSummary& job);
 
   JobStore& jobs_;
   JobTrainer& trainer_;

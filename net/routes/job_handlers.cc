@@ -20,7 +20,8 @@ namespace {
 constexpr ListLimits kJobLimits{.standard = 20, .most = 100};
 constexpr ListLimits kEventLimits{.standard = 20, .most = 1'000};
 
-HttpReply job_reply(const Result<JobRecord>& job) {
+template <class Job>
+HttpReply job_reply(const Result<Job>& job) {
   if (!job) return error_reply(tuning_error(job.error()));
   return {.body = json_text(job_object(*job))};
 }
@@ -65,13 +66,13 @@ RouteResult list_jobs(Service& service, const HttpCall& call) {
   return tuning_reply(service, [page = *std::move(page),
                                 owner = std::string(owner_of(call.key))](FineTuning& tuning) {
     return reply_with(list_body(tuning.jobs(owner), page, job_object,
-                                [](const JobRecord& job) { return job.id; }));
+                                [](const JobSummary& job) { return job.id; }));
   });
 }
 
 RouteResult get_job(Service& service, const HttpCall& call) {
   return tuning_reply(service, [named = OwnedName(call)](FineTuning& tuning) {
-    return job_reply(tuning.job(named.id, named.owner));
+    return job_reply(tuning.summary(named.id, named.owner));
   });
 }
 

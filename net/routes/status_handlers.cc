@@ -143,7 +143,8 @@ RouteResult requests(Service& service, const HttpCall& call) {
   for (const RunningAnswers::Entry& entry : service.running().list()) {
     list.push_back(entry_object(entry, owner_of(call.key)));
   }
-  boost::json::object body{{"requests", std::move(list)}};
+  boost::json::object body{{"requests", std::move(list)},
+                           {"fine_tuning", service.fine_tuning() != nullptr}};
   if (const Engine* const engine = service.engine()) {
     body["engine"] = engine_object(*engine);
     body["rows"] = rows_of(*engine);

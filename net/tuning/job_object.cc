@@ -44,7 +44,7 @@ json::object method_of(const JobSettings& settings) {
   return {{"type", "supervised"}, {"supervised", {{"hyperparameters", std::move(all)}}}};
 }
 
-json::value error_of(const JobRecord& job) {
+json::value error_of(const JobSummary& job) {
   if (!job.failure) return {};
   return {{"code", job.failure->code},
           {"message", job.failure->message},
@@ -58,7 +58,7 @@ std::string_view name_of(const std::string& job_id) {
 
 }  // namespace
 
-json::object job_object(const JobRecord& job) {
+json::object job_object(const JobSummary& job) {
   json::object metadata;
   for (const auto& [name, value] : job.metadata) metadata[name] = value;
   const bool runs = job.status == JobStatus::kRunning;
@@ -105,7 +105,7 @@ std::string checkpoint_id(const JobCheckpoint& checkpoint, const std::string& jo
   return "ftckpt-" + std::string(name_of(job_id)) + "-" + std::to_string(checkpoint.step);
 }
 
-json::object checkpoint_object(const JobCheckpoint& checkpoint, const JobRecord& job) {
+json::object checkpoint_object(const JobCheckpoint& checkpoint, const JobSummary& job) {
   return {{"id", checkpoint_id(checkpoint, job.id)},
           {"object", "fine_tuning.job.checkpoint"},
           {"created_at", checkpoint.created},

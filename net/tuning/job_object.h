@@ -9,7 +9,7 @@ namespace weft {
 
 /// Returns OpenAI's object of a job, with fields of Weft's beside them: steps, steps_done, and
 /// those of the adapter in the hyperparameters.
-[[nodiscard]] boost::json::object job_object(const JobRecord& job);
+[[nodiscard]] boost::json::object job_object(const JobSummary& job);
 
 /// Returns OpenAI's object of an event of a job.
 [[nodiscard]] boost::json::object event_object(const JobEvent& event, const std::string& job_id);
@@ -18,7 +18,7 @@ namespace weft {
 /// Returns OpenAI's object of the job's newest state. Its model is the job's, or null: a state
 /// alone cannot be asked.
 [[nodiscard]] boost::json::object checkpoint_object(const JobCheckpoint& checkpoint,
-                                                    const JobRecord& job);
+                                                    const JobSummary& job);
 [[nodiscard]] std::string checkpoint_id(const JobCheckpoint& checkpoint, const std::string& job_id);
 
 }  // namespace weft

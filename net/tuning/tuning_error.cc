@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/actors/engine_error.h"
+#include "weft/core/io/file.h"
 #include "weft/jobs/jobs_error.h"
 
 namespace weft {
@@ -14,6 +15,16 @@ ApiError error_with(int status, std::string code, std::string param, std::string
           .code = std::move(code),
           .param = std::move(param),
           .message = std::move(message)};
+}
+
+ApiError disk_full(const std::string& what) {
+  ApiError error = error_with(507, "disk_full", {},
+                              what +
+                                  " Delete files (DELETE /v1/files/ID) or models (DELETE "
+                                  "/v1/models/NAME) that you no longer need, or ask the server's "
+                                  "operator to make room; then send the request again.");
+  error.type = "server_error";
+  return error;
 }
 
 }  // namespace
@@ -37,6 +48,16 @@ ApiError tuning_error(const Error& error) {
   if (error.code == JobsErrc::kBadJob) {
     const std::string field = error.detail.substr(0, error.detail.find(':'));
     return error_with(400, std::string(api_code::kInvalidValue), field, error.detail);
+  }
+  if (error.code == JobsErrc::kNotWritten) {
+    return disk_full(
+        "The server has done this, but cannot write it to its training folder, whose disk may be "
+        "full. It writes it as soon as there is room; a restart before that undoes it.");
+  }
+  if (error.code == FileErrc::kCannotWrite) {
+    return disk_full(
+        "The server cannot write to its training folder, whose disk may be full, so it has not "
+        "done this.");
   }
   if (error.code == EngineErrc::kOverloaded) return api_error_of({EngineErrc::kOverloaded, {}});
   return api_error_of({EngineErrc::kInternal, {}});

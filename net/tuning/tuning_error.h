@@ -5,8 +5,9 @@
 
 namespace weft {
 
-/// Returns the error of a call about files and jobs, for its client. Errors of the disk are 500 and
-/// have no detail, which would name a path of the server.
+/// Returns the error of a call about files and jobs, for its client. A disk that takes no more is
+/// 507, other errors of the disk 500; neither has the detail, which would name a path of the
+/// server.
 [[nodiscard]] ApiError tuning_error(const Error& error);
 
 /// Returns the error of a server without a folder for fine-tuning. It names the key.

@@ -29,12 +29,6 @@ class RecentTimes {
     std::ranges::sort(all);
     return all.empty() ? Duration{} : all[size_ / 2];
   }
-  /// Returns the longest time; zero without times.
-  [[nodiscard]] Duration longest() const noexcept {
-    Duration most{};
-    for (const Duration time : std::span(times_).first(size_)) most = std::max(most, time);
-    return most;
-  }
 
  private:
   std::array<Duration, kCount> times_{};

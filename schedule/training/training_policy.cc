@@ -46,7 +46,13 @@ std::optional<TimePoint> TrainingPolicy::joins_at(TimePoint since, TimePoint now
   return since + options_.deferral_bound - left + Duration{1};
 }
 
+/// Counts a step of the batch once, also if its plan is amended.
+void TrainingPolicy::count_step(const PlanState& state) noexcept {
+  if (state.computes && std::exchange(newest_, state.plan) != state.plan) ++steps_;
+}
+
 std::int32_t TrainingPolicy::choose(const PlanState& state, TimePoint now) noexcept {
+  count_step(state);
   if (under_way_ == state.plan) under_way_ = 0;  // the plan is amended
   if (task_ == 0 || under_way_ != 0 || options_.kind == TrainingKind::kOff) return 0;
   if (!std::exchange(was_idle_, true)) idle_since_ = now;
@@ -76,16 +82,19 @@ std::int32_t TrainingPolicy::pieces_beside(const PlanState& state, TimePoint now
   const bool fills = options_.kind == TrainingKind::kFill;
   if (!fills && options_.kind != TrainingKind::kDeferral) return 0;
   if (fills && !state.left) return 1;
-  if (fills && !pieces_.empty() && *state.left > Duration{}) {
-    const auto fit = *state.left / std::max(piece_time(), Duration{1});
+  if (const auto longest = pieces_.longest_at(steps_);
+      fills && longest && *state.left > Duration{}) {
+    const auto fit = *state.left / std::max(*longest, Duration{1});
     if (fit > 0)
       return static_cast<std::int32_t>(std::min<Duration::rep>(fit, kWholeIteration - 1));
   }
-  return now - idle_since_ >= kShare * piece_time() ? 1 : 0;
+  return now - idle_since_ >= kShare * share_time() ? 1 : 0;
 }
 
-Duration TrainingPolicy::piece_time() const noexcept {
-  return pieces_.empty() ? kUnknownPiece : pieces_.longest();
+/// Returns a piece's estimated time, as kShare has it.
+Duration TrainingPolicy::share_time() const noexcept {
+  if (pieces_.empty()) return kUnknownPiece;
+  return pieces_.longest_at(steps_).value_or(pieces_.mean());
 }
 
 void TrainingPolicy::take(std::uint64_t plan, const TrainingDone& done) noexcept {
@@ -96,7 +105,7 @@ void TrainingPolicy::take(std::uint64_t plan, const TrainingDone& done) noexcept
   stats_.took += done.took;
   if (done.pieces == 0 || task_of_plan_ != measured_task_) return;
   was_idle_ = false;
-  pieces_.add(done.longest);
+  pieces_.add(done.longest, steps_);
   spent_ += done.took;
   if (done.ends_iteration) iterations_.add(std::exchange(spent_, Duration{}));
 }

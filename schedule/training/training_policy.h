@@ -8,6 +8,7 @@
 #include "weft/config/config.h"
 #include "weft/core/time/clock.h"
 #include "weft/gpu/plan.h"
+#include "weft/schedule/training/recent_pieces.h"
 #include "weft/schedule/training/recent_times.h"
 
 namespace weft {
@@ -48,12 +49,18 @@ struct TrainingStats {
 /// The estimate is the median of the last iterations. As long as no iteration of the task was
 /// measured, no request waits for one.
 ///
+/// kFill runs the pieces that fit into the time which a step leaves of its target. It takes a piece
+/// to be as long as the longest of the last RecentPieces::kSteps steps, so that one step in so many
+/// is longer than planned. If a piece is too long to fit, as when its thread lost the processor,
+/// only the share's pieces run until that many steps have passed. Then the mean of the last pieces
+/// counts, and the next piece that is measured.
+///
 /// One plan with training is under way at a time. Pure: knows no clock. Owner only. Allocates
 /// nothing.
 class TrainingPolicy {
  public:
   /// Beside a batch that is never empty (kDeferral, kFill), training gets a piece when none has run
-  /// for this many times the longest piece. So training slows requests by 1/20 at most.
+  /// for this many times a piece's estimated time. So training slows requests by 1/20 at most.
   static constexpr int kShare = 20;
   /// The assumed time of a piece before the first one was measured. So beside such a batch the
   /// first piece runs after a second.
@@ -101,17 +108,19 @@ class TrainingPolicy {
   // The estimate uses the last iterations only, so that it follows changes of the data's lengths.
   // The median ignores outliers.
   static constexpr std::size_t kIterations = 9;
-  static constexpr std::size_t kPieces = 16;
 
   [[nodiscard]] Duration left_of_iteration(TimePoint now) const noexcept;
+  void count_step(const PlanState& state) noexcept;
   [[nodiscard]] std::int32_t pieces_beside(const PlanState& state, TimePoint now) const noexcept;
-  [[nodiscard]] Duration piece_time() const noexcept;
+  [[nodiscard]] Duration share_time() const noexcept;
 
   const TrainingOptions options_;
   std::uint64_t task_ = 0;
   std::uint64_t measured_task_ = 0;
   RecentTimes<kIterations> iterations_;
-  RecentTimes<kPieces> pieces_;     // the longest piece of each of the last plans
+  RecentPieces pieces_;             // the longest piece of each of the last plans
+  std::uint64_t steps_ = 0;         // steps of the batch that were planned
+  std::uint64_t newest_ = 0;        // the newest plan that was decided on
   Duration spent_{};                // time spent on the iteration that has begun
   std::uint64_t under_way_ = 0;     // the plan with training without a result; 0: none
   std::uint64_t task_of_plan_ = 0;  // the task of that plan

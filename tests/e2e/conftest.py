@@ -14,6 +14,9 @@ from waiting import PATIENCE_S
 from weft_server import MODEL as DEMO_MODEL
 from weft_server import WeftServer
 
+# Fixtures for what a browser shows.
+pytest_plugins = ["browser_page"]
+
 # The exit status that tells ctest that nothing could be run, so that it says so (SKIP_RETURN_CODE).
 ALL_SKIPPED = 77
 

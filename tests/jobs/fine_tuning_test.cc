@@ -61,6 +61,24 @@ class FineTuningTest : public testing::Test {
     job.training_file = upload(owner);
     return job;
   }
+  static JobRecord record_of_ann() {
+    JobRecord job;
+    job.owner = "ann";
+    job.model = "base";
+    return job;
+  }
+  /// Lets a job's record not be written, as on a full disk; read it no more.
+  void break_record(const std::string& id) const {
+    fs::remove(place(id) / "job.json");
+    fs::create_directories(place(id) / "job.json" / "in the way");
+  }
+  void mend_record(const std::string& id) const { fs::remove_all(place(id) / "job.json"); }
+  [[nodiscard]] bool is_written_as(const std::string& id, std::string_view status) const {
+    return comes_true([&] {
+      const auto text = read_text_file(place(id) / "job.json", kAnySize);
+      return text && text->find("\"status\":\"" + std::string(status)) != std::string::npos;
+    });
+  }
   [[nodiscard]] std::string create() const { return tuning->create(request()).value().id; }
   [[nodiscard]] JobRecord job(const std::string& id) const {
     return tuning->job(id, "ann").value();
@@ -455,7 +473,7 @@ TEST_F(FineTuningTest, AJobWaitsForAnEngineThatIsAway) {
   JobStore store = JobStore::open(temp.path() / "jobs", 10).value();
   FakeTrainer trainer(jobs);
   jobs.away = Error{EngineErrc::kModelNotLoaded, {}};
-  const std::string id = store.add({.owner = "ann", .model = "base"}, temp.write("data", "x"))->id;
+  const std::string id = store.add(record_of_ann(), temp.write("data", "x"))->id;
   {
     const JobRunner runner(store, files, trainer, {.retry_after = std::chrono::milliseconds(1)});
     EXPECT_TRUE(comes_true([&] { return store.find(id, "ann")->status == JobStatus::kSucceeded; }));
@@ -469,7 +487,7 @@ TEST_F(FineTuningTest, AFullDiskBehindTheLastStepDelaysAJobAndLosesNothing) {
   JobStore store = JobStore::open(temp.path() / "jobs", 10).value();
   FakeTrainer trainer(jobs);
   jobs.full_disk = 3;
-  const std::string id = store.add({.owner = "ann", .model = "base"}, temp.write("data", "x"))->id;
+  const std::string id = store.add(record_of_ann(), temp.write("data", "x"))->id;
   const fs::path record = store.folder_of(id) / "job.json";
   // Behind the last step its record cannot be written either.
   jobs.before_step = [&](std::int64_t step) {
@@ -512,6 +530,106 @@ TEST_F(FineTuningTest, AJobThatWaitsForItsDiskCanBePausedAndResumed) {
   ASSERT_TRUE(tuning->cancel(other, "ann"));
   tuning.reset();
   EXPECT_FALSE(fs::exists(place(other) / "state"));
+}
+
+TEST_F(FineTuningTest, AJobThatIsCancelledOnAFullDiskLetsTheNextOneRun) {
+  jobs.full_disk = 1'000'000;
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(waits_for_its_disk(id));
+  const std::string next = create();
+  break_record(id);
+  jobs.full_disk = 0;
+  EXPECT_EQ(tuning->cancel(id, "ann").error().code, JobsErrc::kNotWritten);
+  EXPECT_EQ(job(id).status, JobStatus::kCancelled);
+  EXPECT_EQ(tuning->cancel(id, "ann").error().code, JobsErrc::kNotWritten) << "still";
+  ASSERT_TRUE(reaches(next, JobStatus::kSucceeded));
+  mend_record(id);
+  static_cast<void>(tuning->cancel(id, "ann"));  // or the runner has just written it
+  EXPECT_TRUE(is_written_as(id, "cancelled"));
+  EXPECT_EQ(tuning->cancel(id, "ann").error().code, JobsErrc::kWrongState);
+  tuning.reset();
+  open();
+  EXPECT_EQ(job(id).status, JobStatus::kCancelled);
+}
+
+TEST_F(FineTuningTest, AJobIsPausedThoughTheDiskIsFull) {
+  jobs.full_disk = 1'000'000;
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(waits_for_its_disk(id));
+  const std::string next = create();
+  break_record(id);
+  jobs.full_disk = 0;
+  EXPECT_EQ(tuning->pause(id, "ann").error().code, JobsErrc::kNotWritten);
+  ASSERT_TRUE(reaches(next, JobStatus::kSucceeded));
+  EXPECT_EQ(job(id).status, JobStatus::kPaused);
+  EXPECT_EQ(tuning->resume(id, "ann").error().code, FileErrc::kCannotWrite);
+  mend_record(id);
+  static_cast<void>(tuning->pause(id, "ann"));
+  EXPECT_TRUE(is_written_as(id, "paused"));
+  ASSERT_TRUE(tuning->resume(id, "ann"));
+  EXPECT_TRUE(reaches(id, JobStatus::kSucceeded));
+}
+
+TEST_F(FineTuningTest, ARecordThatWaitsForTheDiskIsWrittenWithoutACall) {
+  FileStore files = FileStore::open(temp.path() / "files", {1000, 1000, 10}).value();
+  JobStore store = JobStore::open(temp.path() / "training" / "jobs", 10).value();
+  FakeTrainer trainer(jobs);
+  const std::string id = store.add(record_of_ann(), temp.write("data", "x"))->id;
+  break_record(id);
+  ASSERT_FALSE(store.change_anyway(id, [](JobRecord& job) -> Result<void> {
+    job.status = JobStatus::kPaused;
+    return {};
+  }));
+  const JobRunner runner(store, files, trainer, {.retry_after = std::chrono::milliseconds(1)});
+  mend_record(id);
+  EXPECT_TRUE(is_written_as(id, "paused"));
+}
+
+TEST_F(FineTuningTest, AModelIsDeletedThoughTheDiskIsFull) {
+  open();
+  const std::string id = create();
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  const std::string name = job(id).fine_tuned_model;
+  break_record(id);
+  EXPECT_EQ(tuning->delete_model(name, "ann").error().code, JobsErrc::kNotWritten);
+  EXPECT_TRUE(jobs.served_names().empty());
+  EXPECT_FALSE(fs::exists(place(id) / "adapter"));
+  mend_record(id);
+  tuning.reset();  // writes what waits
+  open();
+  EXPECT_TRUE(job(id).model_is_deleted);
+}
+
+TEST_F(FineTuningTest, AJobThatEndsTwiceHasOneFileOfMetrics) {
+  std::string id;
+  std::string record;
+  std::promise<void> is_known;
+  jobs.before_step = [&](std::int64_t step) {
+    if (step == 1) is_known.get_future().wait();
+  };
+  // Its metrics are kept, and its record is not written.
+  jobs.behind_serve = [&] {
+    record = read_text_file(place(id) / "job.json", kAnySize).value();
+    break_record(id);
+  };
+  open();
+  id = create();
+  is_known.set_value();
+  ASSERT_TRUE(waits_for_its_disk(id));
+  const fs::path killed = temp.path() / "killed";
+  fs::copy(config.training_folder, killed, fs::copy_options::recursive);
+  static_cast<void>(tuning->cancel(id, "ann"));
+  tuning.reset();
+
+  fs::remove_all(killed / "jobs" / id / "job.json");
+  temp.write("killed/jobs/" + id + "/job.json", record);
+  FakeJobs second;
+  open(second, killed.string());
+  ASSERT_TRUE(reaches(id, JobStatus::kSucceeded));
+  EXPECT_EQ(metrics(id), all_steps());
+  EXPECT_EQ(tuning->files().list("ann").size(), 2U) << "the data and the metrics";
 }
 
 TEST_F(FineTuningTest, AJobWhoseRecordCannotBeWrittenIsNotStuck) {

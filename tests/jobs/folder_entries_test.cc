@@ -25,6 +25,16 @@ TEST(FolderEntriesTest, AnEntryIsRemovedAsAWhole) {
   EXPECT_FALSE(remove_entry(folder / "b"));
 }
 
+TEST(FolderEntriesTest, HiddenEntriesAreDiscardedAlone) {
+  const TempFolder temp;
+  fs::create_directories(temp.path() / ".adapter.part-7-0" / "deep");
+  fs::create_directories(temp.path() / "adapter");
+  discard_hidden(temp.path());
+  EXPECT_FALSE(fs::exists(temp.path() / ".adapter.part-7-0"));
+  EXPECT_TRUE(fs::exists(temp.path() / "adapter"));
+  discard_hidden(temp.path() / "none");
+}
+
 TEST(FolderLockTest, OneHolderHasAFolderAtATime) {
   const TempFolder temp;
   {

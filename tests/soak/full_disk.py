@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A fine-tuning job whose disk is full behind its last step: it waits, and ends when there is room. Needs root, which may
-mount a small disk."""
+"""Fine-tuning jobs whose disk is full: they wait, can be stopped, and end when there is room. Needs root, which may mount a
+small disk."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from soak import SKIPPED, Rows, WeftServer, eventually, parse
 
-from tuning_jobs import (config_of, create, job_of, messages_of, mistakes_in, refusal, undisturbed, upload, wait_until_over)
+from tuning_jobs import (call, config_of, create, job_of, messages_of, mistakes_in, refusal, undisturbed, upload, wait_until_over)
 
 DISK = "16m"
 WAITS_S = 300.0
@@ -27,16 +27,28 @@ def fill(path: Path) -> None:
                 continue
 
 
+def waiting_job(server: WeftServer, disk: Path) -> str:
+    """A job that waits for its disk, which is full."""
+    job = create(server, upload(server))
+    eventually(lambda: job_of(server, job)["steps_done"] > 0, "the job has begun", seconds=WAITS_S)
+    fill(disk / "fill")
+    eventually(lambda: any("takes no more" in text for text in messages_of(server, job)), "the job waits", seconds=WAITS_S)
+    return job
+
+
+def stop(server: WeftServer, job: str, verb: str) -> str:
+    """The status of the answer to `verb`, and the job's then."""
+    status = refusal(server, lambda server: call(server, "POST", f"/v1/fine_tuning/jobs/{job}/{verb}"))
+    return f"{status}, {job_of(server, job)['status']}"
+
+
 def play(place: Path, disk: Path, rows: Rows) -> None:
     wanted, _ = undisturbed(place)
     training = disk / "training"
     server = WeftServer(place / "server", config_of(training, 2))
-    job = create(server, upload(server))
-    eventually(lambda: job_of(server, job)["steps_done"] > 0, "the job has begun", seconds=WAITS_S)
-    fill(disk / "fill")
+    job = waiting_job(server, disk)
     status = refusal(server, upload)
-    rows.add("an upload to a full disk", "refused", str(status), status >= 400)
-    eventually(lambda: any("takes no more" in text for text in messages_of(server, job)), "the job waits", seconds=WAITS_S)
+    rows.add("an upload to a full disk", "refused with 507", str(status), status == 507)
     now = job_of(server, job)
     told = "No space left on device" in server.log()
     rows.add("a job whose disk is full behind its last step", "runs on, and the log says why",
@@ -46,6 +58,18 @@ def play(place: Path, disk: Path, rows: Rows) -> None:
     wrong = mistakes_in(server, training, job, wanted)
     rows.add("that job when there is room again", "ends once, with the adapter of an undisturbed job, byte for byte",
              str(wrong or "it does"), not wrong)
+    job = waiting_job(server, disk)
+    seen = stop(server, job, "pause")
+    rows.add("a job that is paused on a full disk", "paused, and 507 says that this is not written", seen, seen == "507, paused")
+    (disk / "fill").unlink()
+    call(server, "POST", f"/v1/fine_tuning/jobs/{job}/resume")
+    wait_until_over(server, job)
+    wrong = mistakes_in(server, training, job, wanted)
+    rows.add("that job when there is room and it is resumed", "ends once, with the adapter of an undisturbed job, byte for byte",
+             str(wrong or "it does"), not wrong)
+    seen = stop(server, waiting_job(server, disk), "cancel")
+    rows.add("a job that is cancelled on a full disk", "cancelled: its training makes room for its record", seen,
+             seen == "200, cancelled")
     server.stop()
 
 

@@ -3,11 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <boost/json/value_to.hpp>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "weft/core/io/file.h"
 #include "weft/model/open_model.h"
 #include "weft/tests/fixture/source_path.h"
 #include "weft/tests/fixture/temp_folder.h"
@@ -17,6 +27,7 @@
 namespace weft {
 namespace {
 
+namespace json = boost::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -96,12 +107,25 @@ TEST_F(ExampleReaderTest, AMistakeNamesItsField) {
             "messages: there is no answer of the assistant to learn from");
 }
 
+TEST_F(ExampleReaderTest, ALineThatWouldTakeLongIsRefusedBeforeItIsRead) {
+  const std::string frame = R"({"text": ""})";
+  const auto line = [&](std::size_t bytes) {
+    return R"({"text": ")" + std::string(bytes - frame.size(), ' ') + R"("})";
+  };
+  EXPECT_TRUE(check_training_line(line(kMostLineBytes)));
+  EXPECT_EQ(check_training_line(line(kMostLineBytes + 1)).error().detail,
+            "the line: has 4194305 bytes, and a line may have 4194304: split it");
+  EXPECT_THAT(mistake(line(kMostLineBytes + 1)), HasSubstr("split it"));
+}
+
 TEST_F(ExampleReaderTest, AFilesMistakesNameTheLineAndLongExamplesAreCut) {
   const test::TempFolder folder;
   const auto path = folder.path() / "data.jsonl";
   std::string longer;
   for (int i = 0; i < 200; ++i) longer += "word ";
-  std::ofstream(path) << R"({"text": "one"})" << "\n\n" << R"({"text": ")" << longer << "\"}\n";
+  std::ofstream(path) << R"({"text": "one"})"
+                      << "\n\n"
+                      << R"({"text": ")" << longer << "\"}\n";
   const auto examples = reader_.read(path);
   ASSERT_TRUE(examples) << examples.error().detail;
   EXPECT_EQ(examples->all.size(), 2U);
@@ -173,6 +197,102 @@ TEST_F(ExampleReaderTest, ExamplesThatAreLeftOutAreCountedByTheirReason) {
   EXPECT_EQ(examples.without_weight, 2);
   EXPECT_EQ(examples.cut, 2);
   EXPECT_EQ(examples.cut_out, 1);
+}
+
+/// Conversations by a chat template with {% generation %} marks.
+class MarkedExampleTest : public testing::Test {
+ protected:
+  static Tokenizer tokenizer_with(std::string_view chat_template) {
+    const test::TempFolder folder;
+    const std::string demo = test::source_path("examples/demo_model/model/tokenizer.json");
+    std::filesystem::copy_file(demo, folder.path() / "tokenizer.json");
+    folder.write("tokenizer_config.json",
+                 json::serialize(json::object{{"chat_template", chat_template}}));
+    return Tokenizer::load(folder.path()).value();
+  }
+  static Result<Example> read(std::string_view chat_template, const json::value& messages) {
+    return ExampleReader(tokenizer_with(chat_template), {.end_tokens = {kEnd}})
+        .read_line(json::serialize(json::object{{"messages", messages}}));
+  }
+  static json::object said(float weight = 1) {
+    return {{"role", "assistant"}, {"content", "hello"}, {"weight", weight}};
+  }
+
+  static constexpr std::string_view kTurns =
+      "{% for m in messages %}{{ m.role }}:{% if m.role == 'assistant' %}{% generation %}"
+      "{{ m.content }}<|im_end|>{% endgeneration %}{% else %}{{ m.content }}{% endif %}\n"
+      "{% endfor %}";
+  static constexpr std::string_view kOneBlock =
+      "{% generation %}{% for m in messages %}{{ m.content }};{% endfor %}{% endgeneration %}";
+  const json::object asked_{{"role", "user"}, {"content", "Say hello."}};
+};
+
+TEST_F(MarkedExampleTest, TheTokensThatTransformersMasksAreLearnt) {
+  const auto text =
+      read_text_file(test::source_path("tests/text/data/marks/marks.json"), kAnySize).value();
+  const json::value rows = json::parse(text);
+  ASSERT_EQ(rows.as_array().size(), 12U);
+  for (const json::value& row : rows.as_array()) {
+    const auto example = read(row.at("template").as_string(), row.at("messages"));
+    ASSERT_TRUE(example) << row.at("name") << ": " << example.error().detail;
+    EXPECT_EQ(example->learnt, Learnt::kMarked);
+    EXPECT_EQ(example->ids, json::value_to<std::vector<TokenId>>(row.at("ids"))) << row.at("name");
+    auto mask = json::value_to<std::vector<float>>(row.at("mask"));
+    mask.front() = 0;  // nothing predicts it
+    EXPECT_EQ(example->weights, mask) << row;
+  }
+}
+
+TEST_F(MarkedExampleTest, EachMarkHasTheWeightOfItsAnswer) {
+  const auto example = read(kTurns, {asked_, said(0), asked_, said(0.5)});
+  ASSERT_TRUE(example) << example.error().detail;
+  EXPECT_THAT(example->weights, testing::Each(testing::AnyOf(0, 0.5F)));
+  EXPECT_EQ(example->weights[example->ids.size() - 2], 0.5F) << "the second answer's end";
+  const auto ends = std::ranges::count(example->ids, kEnd);
+  EXPECT_EQ(ends, 2);
+  EXPECT_LT(std::ranges::count(example->weights, 0.5F), 7) << "the first answer is left out";
+}
+
+TEST_F(MarkedExampleTest, WeightsThatNoMarkCanHaveAreRefused) {
+  EXPECT_TRUE(read(kOneBlock, {asked_, said(2), asked_, said(2)}));
+  const auto refused = read(kOneBlock, {asked_, said(1), asked_, said(2)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TrainErrc::kBadData);
+  EXPECT_EQ(refused.error().detail,
+            "messages: the chat template marks 1 answers of 2, so these must have the same weight");
+  EXPECT_FALSE(read(kOneBlock, {asked_, said(0)})) << "nothing to learn";
+}
+
+TEST_F(MarkedExampleTest, AMarkWhoseTextHasNoPlaceYetCountsAsNone) {
+  const auto example = read(
+      "{% macro say(m) %}{% generation %}{{ m.content }}{% endgeneration %}{% endmacro %}"
+      "{% for m in messages %}{{ m.role }}:{{ say(m) }}<|im_end|>\n{% endfor %}"
+      "{% if add_generation_prompt %}assistant:{% endif %}",
+      {asked_, said()});
+  ASSERT_TRUE(example) << example.error().detail;
+  EXPECT_EQ(example->learnt, Learnt::kEnded);
+  EXPECT_EQ(example->ids[example->ids.size() - 2], kEnd);
+  EXPECT_EQ(example->weights[example->ids.size() - 2], 1) << "its end is learnt";
+}
+
+TEST_F(MarkedExampleTest, APersonIsToldHowTheAnswersAreLearnt) {
+  const test::TempFolder folder;
+  const auto path =
+      folder.write("data.jsonl",
+                   json::serialize(json::object{{"messages", json::array{asked_, said()}}}) + "\n");
+  const auto how = [&](std::string_view chat_template) {
+    return how_learnt(
+        ExampleReader(tokenizer_with(chat_template), {.end_tokens = {kEnd}}).read(path).value());
+  };
+  EXPECT_THAT(how(kTurns), HasSubstr("where the chat template marks them"));
+  EXPECT_THAT(how("{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"),
+              HasSubstr("the chat template has no generation marks"));
+  folder.write("data.jsonl", R"({"text": "a"})");
+  EXPECT_EQ(how(kTurns), "");
+  Examples both;
+  both.marked = 2;
+  both.ended = 1;
+  EXPECT_THAT(how_learnt(both), HasSubstr("in 2 conversations, and in 1"));
 }
 
 TEST(BatchPlanTest, AnEpochTakesEachExampleOnceInAnOrderOfItsOwn) {

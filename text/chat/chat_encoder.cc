@@ -1,8 +1,12 @@
 #include "weft/text/chat/chat_encoder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "weft/core/error/checked.h"
@@ -10,6 +14,7 @@
 #include "weft/text/chat/final_message.h"
 #include "weft/text/chat/literal_texts.h"
 #include "weft/text/chat/message_form.h"
+#include "weft/text/output/incremental_detokenizer.h"
 #include "weft/text/text_error.h"
 
 namespace weft {
@@ -52,6 +57,36 @@ Error in_messages(const Error& error) {
   return {error.code, "messages: " + error.detail};
 }
 
+constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+
+/// Returns where each token ends in the text; nothing where they do not decode to it.
+std::optional<std::vector<std::size_t>> token_ends(const Tokenizer& tokenizer,
+                                                   std::span<const TokenId> ids,
+                                                   std::string_view text) {
+  IncrementalDetokenizer detokenizer(tokenizer, false);
+  detokenizer.track_ends();
+  std::string decoded;
+  for (const TokenId id : ids) {
+    if (!detokenizer.push(id, decoded)) return std::nullopt;
+  }
+  detokenizer.finish(decoded);
+  std::vector<std::size_t> ends;
+  detokenizer.take_ends(ends);
+  if (decoded != text || ends.size() != ids.size()) return std::nullopt;
+  return ends;
+}
+
+/// Returns the tokens that have a byte of the range.
+MarkedPrompt::Answer tokens_in(std::span<const std::size_t> ends, jinja::ByteRange range) {
+  const auto first = std::ranges::upper_bound(ends, range.begin);
+  // The token that has the last byte is the first that ends at its end or behind it.
+  auto last = std::ranges::lower_bound(ends, range.end);
+  if (last != ends.end()) ++last;
+  const bool is_empty = range.begin == range.end;
+  const auto begin = static_cast<std::size_t>(first - ends.begin());
+  return {begin, is_empty ? begin : static_cast<std::size_t>(last - ends.begin())};
+}
+
 }  // namespace
 
 struct ChatEncoder::Way {
@@ -83,9 +118,9 @@ ChatEncoder::SharedWay ChatEncoder::read(std::string_view source, std::string_vi
                                          wants_named_ids(*parsed, special_tokens_)});
 }
 
-Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
-                                                 std::chrono::local_seconds now,
-                                                 std::size_t max_tokens) const {
+Result<RenderedPrompt> ChatEncoder::render(Conversation conversation,
+                                           std::chrono::local_seconds now,
+                                           std::size_t max_tokens) const {
   const SharedWay& way = has_tools(conversation) ? with_tools_ : plain_;
   if (!way) return way.error();
   (*way)->form.apply(conversation.messages);
@@ -116,9 +151,14 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
   if (final_message) {
     if (const auto cut = final_message->cut(*prompt); !cut) return in_messages(cut.error());
   }
-  const std::vector<std::size_t> literals = literal_starts(*prompt, tokenizer_);
+  return prompt;
+}
+
+Result<std::vector<TokenId>> ChatEncoder::tokens_of(const RenderedPrompt& prompt,
+                                                    std::size_t max_tokens) const {
+  const std::vector<std::size_t> literals = literal_starts(prompt, tokenizer_);
   std::vector<TokenId> ids;
-  const auto encoded = tokenizer_.encode(prompt->text,
+  const auto encoded = tokenizer_.encode(prompt.text,
                                          {.add_special = false,
                                           .parse_special = kParseSpecial,
                                           .literals = literals,
@@ -126,6 +166,29 @@ Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
                                          ids);
   if (!encoded) return in_messages(encoded.error());
   return ids;
+}
+
+Result<std::vector<TokenId>> ChatEncoder::encode(Conversation conversation,
+                                                 std::chrono::local_seconds now,
+                                                 std::size_t max_tokens) const {
+  const auto prompt = render(std::move(conversation), now, max_tokens);
+  if (!prompt) return prompt.error();
+  return tokens_of(*prompt, max_tokens);
+}
+
+Result<MarkedPrompt> ChatEncoder::encode_marked(Conversation conversation,
+                                                std::chrono::local_seconds now) const {
+  const auto prompt = render(std::move(conversation), now, kAnyNumber);
+  if (!prompt) return prompt.error();
+  auto ids = tokens_of(*prompt, kAnyNumber);
+  if (!ids) return ids.error();
+  MarkedPrompt marked{*std::move(ids), {}};
+  if (prompt->generated.empty()) return marked;
+  const auto ends = token_ends(tokenizer_, marked.ids, prompt->text);
+  if (!ends) return marked;
+  for (const jinja::ByteRange& range : prompt->generated)
+    marked.answers.push_back(tokens_in(*ends, range));
+  return marked;
 }
 
 std::chrono::local_seconds wall_clock() {

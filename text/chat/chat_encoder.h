@@ -33,6 +33,20 @@ struct Conversation {
   bool continue_final_message = false;
 };
 
+/// A prompt's tokens, and the answers that the chat template marks.
+struct MarkedPrompt {
+  /// Tokens begin .. end - 1 of the prompt.
+  struct Answer {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  std::vector<TokenId> ids{};
+  /// One for each {% generation %} block, in their order. Empty where the template has none, and
+  /// where the tokens do not decode to the prompt's text, so that a mark's tokens are unknown.
+  std::vector<Answer> answers{};
+};
+
 /// Turns conversations into a model's tokens, by its chat template. Immutable and cheap to copy;
 /// thread-safe.
 class ChatEncoder {
@@ -67,12 +81,22 @@ class ChatEncoder {
       Conversation conversation, std::chrono::local_seconds now,
       std::size_t max_tokens = std::numeric_limits<std::size_t>::max()) const;
 
+  /// As encode(), with the tokens of the template's {% generation %} blocks: those that have any
+  /// byte of a block's text.
+  [[nodiscard]] Result<MarkedPrompt> encode_marked(Conversation conversation,
+                                                   std::chrono::local_seconds now) const;
+
  private:
   /// A template, and the form in which it wants messages.
   struct Way;
   using SharedWay = Result<std::shared_ptr<const Way>>;
 
   [[nodiscard]] SharedWay read(std::string_view source, std::string_view name) const;
+  [[nodiscard]] Result<RenderedPrompt> render(Conversation conversation,
+                                              std::chrono::local_seconds now,
+                                              std::size_t max_tokens) const;
+  [[nodiscard]] Result<std::vector<TokenId>> tokens_of(const RenderedPrompt& prompt,
+                                                       std::size_t max_tokens) const;
 
   Tokenizer tokenizer_;
   boost::json::object special_tokens_;

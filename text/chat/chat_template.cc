@@ -94,6 +94,7 @@ Result<RenderedPrompt> render_with(const std::string& name, const jinja::ast::Bl
     jinja::Interpreter interpreter(run, variables.dict());
     prompt.text = interpreter.render(block);
     prompt.client.assign(interpreter.client().begin(), interpreter.client().end());
+    prompt.generated.assign(interpreter.generated().begin(), interpreter.generated().end());
   } catch (const jinja::MemorySpent&) {
     run.fail_memory();
   }

@@ -36,6 +36,9 @@ struct ChatTemplateInput {
 struct RenderedPrompt {
   std::string text{};
   std::vector<jinja::ByteRange> client{};  ///< ascending; they do not touch each other
+  /// The ranges that the template marks as the assistant's by {% generation %}, in the order of
+  /// their ends. A block inside a macro or a captured block counts as no mark.
+  std::vector<jinja::ByteRange> generated{};
 };
 
 /// A model's chat template: the Jinja of Hugging Face's transformers (an immutable sandbox with

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "weft/core/io/file.h"
@@ -91,6 +92,10 @@ bool is_weightless(const Example& example) {
 
 /// A line's object, with one of its two forms.
 Result<json::object> parse_line(std::string_view line) {
+  if (line.size() > kMostLineBytes) {
+    return bad("the line", "has " + std::to_string(line.size()) + " bytes, and a line may have " +
+                               std::to_string(kMostLineBytes) + ": split it");
+  }
   boost::system::error_code error;
   json::value value = json::parse(line, error);
   if (error) return bad("the line", "is no JSON: " + error.message());
@@ -117,7 +122,65 @@ Result<float> product_of(float line, float own, const std::string& field) {
   return bad(field, "times the line's weight is no float32 of more than 0");
 }
 
+/// An answer of a conversation.
+struct Answer {
+  std::size_t message = 0;
+  float weight = 0;        ///< with the line's
+  bool is_learnt = false;  ///< its own weight is not 0
+};
+
+/// Returns the assistant's messages, of which one or more are learnt.
+Result<std::vector<Answer>> answers_in(const json::array& messages, float line_weight) {
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const json::object& message = messages[i].get_object();
+    if (text_in(message, "role") != "assistant") continue;
+    const bool learnt = is_learnt(message);
+    const auto own =
+        product_of(line_weight, weight_in(message, "").value(), field_of(i) + ".weight");
+    if (!own) return own.error();
+    answers.push_back({i, *own, learnt});
+  }
+  if (std::ranges::none_of(answers, &Answer::is_learnt)) return no_answer();
+  return answers;
+}
+
+/// Gives the tokens that the template marks the weights of their answers: of one answer each, or
+/// one weight where the template has another number of marks.
+Result<void> learn_marked(std::span<const MarkedPrompt::Answer> marks,
+                          std::span<const Answer> answers, Example& example) {
+  example.learnt = Learnt::kMarked;
+  const float first = answers.front().weight;
+  const bool is_same =
+      std::ranges::all_of(answers, [&](const Answer& one) { return one.weight == first; });
+  if (marks.size() != answers.size() && !is_same) {
+    return bad("messages", "the chat template marks " + std::to_string(marks.size()) +
+                               " answers of " + std::to_string(answers.size()) +
+                               ", so these must have the same weight");
+  }
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const float weight = is_same ? first : answers[i].weight;
+    for (std::size_t t = std::max<std::size_t>(marks[i].begin, 1); t < marks[i].end; ++t)
+      example.weights[t] = weight;
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string how_learnt(const Examples& examples) {
+  constexpr std::string_view kMarked = "where the chat template marks them ({% generation %})";
+  constexpr std::string_view kEnded =
+      "from behind their generation prompt to their end token, since the chat template has no "
+      "generation marks";
+  if (examples.ended == 0 && examples.marked == 0) return {};
+  std::string text = "The answers are learnt ";
+  if (examples.ended == 0) return text.append(kMarked);
+  if (examples.marked == 0) return text.append(kEnded);
+  text.append(kMarked).append(" in ").append(std::to_string(examples.marked));
+  text.append(" conversations, and in ").append(std::to_string(examples.ended));
+  return text.append(", whose marks have no tokens of their own, up to their end token");
+}
 
 Result<void> check_training_line(std::string_view line) {
   const auto object = parse_line(line);
@@ -155,6 +218,8 @@ Result<Examples> ExampleReader::read(const std::filesystem::path& path) const {
       const std::string place = path.string() + ":" + std::to_string(number);
       return Error{example.error().code, place + ": " + example.error().detail};
     }
+    examples.marked += example->learnt == Learnt::kMarked ? 1 : 0;
+    examples.ended += example->learnt == Learnt::kEnded ? 1 : 0;
     if (is_weightless(*example)) {
       ++examples.without_weight;
       continue;
@@ -201,43 +266,50 @@ Result<Example> ExampleReader::read_text(const json::object& line, float weight)
   return example;
 }
 
-// An answer is what the template writes behind its beginning. So the model learns from the tokens
-// that it is given when it serves: those of the messages before, with a generation prompt.
 Result<Example> ExampleReader::read_messages(const json::object& line, float weight) const {
   const auto messages = messages_in(line);
   if (!messages) return messages.error();
-  auto all = encode(line, messages->size(), false);
-  if (!all) return all.error();
-  Example example{*std::move(all), {}};
+  const auto answers = answers_in(*messages, weight);
+  if (!answers) return answers.error();
+  throw_if_stopped(options_.stop);
+  auto prompt = chat_.encode_marked(conversation_of(line, messages->size(), false), options_.now);
+  if (!prompt) return prompt.error();
+  Example example{std::move(prompt->ids), {}, Learnt::kEnded};
   example.weights.resize(example.ids.size());
-  bool has_answer = false;
-  for (std::size_t i = 0; i < messages->size(); ++i) {
-    const json::object& message = (*messages)[i].get_object();
-    if (!is_learnt(message)) continue;
-    const float answer = weight_in(message, "").value();
-    const auto own = product_of(weight, answer, field_of(i) + ".weight");
-    if (!own) return own.error();
-    const auto before = encode(line, i, true);
-    if (!before) return before.error();
-    const auto behind = encode(line, i + 1, false);
-    if (!behind) return behind.error();
-    if (!begins_with(example.ids, *behind) || !begins_with(*behind, *before))
-      return bad(field_of(i),
-                 "the chat template writes this answer in another way than it is generated in; let "
-                 "the conversation end with it, or give it the weight 0");
-    has_answer = true;
-    for (std::size_t t = before->size(); t < behind->size(); ++t) {
-      if (t > 0) example.weights[t] = *own;
-      if (is_end(example.ids[t])) break;
-    }
+  if (!prompt->answers.empty()) {
+    if (auto done = learn_marked(prompt->answers, *answers, example); !done) return done.error();
+    return example;
   }
-  if (!has_answer) return no_answer();
+  for (const Answer& answer : *answers) {
+    if (!answer.is_learnt) continue;
+    if (auto done = learn_ended(line, answer.message, answer.weight, example); !done)
+      return done.error();
+  }
   return example;
 }
 
-Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std::size_t messages,
-                                                   bool prompts) const {
-  throw_if_stopped(options_.stop);
+// An answer is what the template writes behind its beginning. So the model learns from the tokens
+// that it is given when it serves: those of the messages before, with a generation prompt.
+Result<void> ExampleReader::learn_ended(const json::object& line, std::size_t message, float weight,
+                                        Example& example) const {
+  const auto before = encode(line, message, true);
+  if (!before) return before.error();
+  const auto behind = encode(line, message + 1, false);
+  if (!behind) return behind.error();
+  if (!begins_with(example.ids, *behind) || !begins_with(*behind, *before)) {
+    return bad(field_of(message),
+               "the chat template writes this answer in another way than it is generated in; let "
+               "the conversation end with it, or give it the weight 0");
+  }
+  for (std::size_t t = before->size(); t < behind->size(); ++t) {
+    if (t > 0) example.weights[t] = weight;
+    if (is_end(example.ids[t])) break;
+  }
+  return {};
+}
+
+Conversation ExampleReader::conversation_of(const json::object& line, std::size_t messages,
+                                            bool prompts) const {
   Conversation conversation;
   const json::array& all = line.at("messages").get_array();
   for (std::size_t i = 0; i < messages; ++i) {
@@ -247,7 +319,13 @@ Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std
   }
   if (const json::value* tools = line.if_contains("tools")) conversation.tools = *tools;
   conversation.add_generation_prompt = prompts;
-  return chat_.encode(std::move(conversation), options_.now);
+  return conversation;
+}
+
+Result<std::vector<TokenId>> ExampleReader::encode(const json::object& line, std::size_t messages,
+                                                   bool prompts) const {
+  throw_if_stopped(options_.stop);
+  return chat_.encode(conversation_of(line, messages, prompts), options_.now);
 }
 
 Result<void> ExampleReader::check_tokens(const Example& example, std::string_view field) const {

@@ -112,8 +112,9 @@ Result<void> write_state(const std::filesystem::path& path, const std::string& j
   }
   std::error_code error;
   std::filesystem::rename(fresh, path, error);
-  if (error) return Error{FileErrc::kCannotWrite, path.string() + ": " + error.message()};
-  return {};
+  if (!error) return {};
+  std::filesystem::remove(fresh, ignored);
+  return Error{FileErrc::kCannotWrite, path.string() + ": " + error.message()};
 }
 
 Result<JobState> read_state(const std::filesystem::path& path, const std::string& job,

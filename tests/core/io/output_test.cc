@@ -172,5 +172,22 @@ TEST(OutputFileTest, SaysThatThereIsNoRoom) {
   EXPECT_THAT(sized, FailsWith(FileErrc::kCannotWrite, "File too large"));
 }
 
+TEST(ReplaceFileTest, ReplacesAFileAsAWhole) {
+  const TempFolder folder;
+  const fs::path path = folder.write("f", "earlier");
+  folder.write("f.new", "of a killed process");
+  ASSERT_TRUE(replace_file(path, "later"));
+  EXPECT_EQ(*read_text_file(path, kAnySize), "later");
+  EXPECT_EQ(entries_in(folder.path()), 1);
+}
+
+TEST(ReplaceFileTest, LeavesNothingBesideAFileThatItCannotReplace) {
+  const TempFolder folder;
+  const fs::path path = folder.path() / "f";
+  fs::create_directories(path / "in the way");
+  EXPECT_THAT(replace_file(path, "later"), FailsWith(FileErrc::kCannotWrite, "f"));
+  EXPECT_EQ(entries_in(folder.path()), 1);
+}
+
 }  // namespace
 }  // namespace weft

@@ -2,62 +2,19 @@
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect  # noqa: E402
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from playwright.sync_api import Page, Route, WebSocketRoute, expect  # noqa: E402
 
+from browser_page import PATIENCE_MS, OpenPage  # noqa: E402
 from waiting import eventually  # noqa: E402
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-
-# Patience, not a measurement: a sanitizer build on a busy machine takes its time.
-PATIENCE_MS = 60_000
 
 # Text on its background; WCAG 2.2, success criterion 1.4.3.
 LEAST_CONTRAST = 4.5
-
-OpenPage = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright_api.sync_playwright() as playwright:
-        # Its sandbox needs user namespaces, which containers often lack; it sees our own page alone.
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(server: Any, browser: Browser) -> Iterator[OpenPage]:
-    """open_page(width=..., color_scheme=...): ready to be used, and without a complaint at the end."""
-    complaints: list[str] = []
-    pages: list[Page] = []
-
-    def open_one(width: int = 1280, height: int = 800, prepare: Callable[[Page], None] | None = None,
-                 **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        context.set_default_timeout(PATIENCE_MS)
-        page = context.new_page()
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        if prepare is not None:
-            prepare(page)
-        page.goto(server.url + "/")
-        expect(page.locator("#model")).not_to_be_empty(timeout=PATIENCE_MS)
-        pages.append(page)
-        return page
-
-    yield open_one
-    for page in pages:
-        page.context.close()
-    assert complaints == []
 
 
 def ask(page: Page, message: str) -> None:

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/io/file.h"
 #include "weft/jobs/jobs_error.h"
 #include "weft/tests/fixture/temp_folder.h"
 
@@ -73,6 +74,28 @@ TEST_F(FileStoreTest, ADeletedFileIsGoneAndItsRoomIsFree) {
   EXPECT_EQ(store.erase(id, "ann").error().code, JobsErrc::kNoSuchFile);
   EXPECT_TRUE(fs::is_empty(folder()));
   EXPECT_TRUE(store.add(file("ann"), kData));
+}
+
+TEST_F(FileStoreTest, AFileThatCannotBeRemovedStaysAndCounts) {
+  FileStore store = open();
+  const std::string id = store.add(file("ann"), kData).value().id;
+  fs::create_directories(folder() / (".gone-" + id) / "in the way");
+  EXPECT_EQ(store.erase(id, "ann").error().code, FileErrc::kCannotWrite);
+  EXPECT_EQ(store.use().files, 1);
+  EXPECT_EQ(store.use().bytes, static_cast<std::int64_t>(kData.size()));
+  EXPECT_EQ(store.content(id, "ann").value(), kData);
+  fs::remove_all(folder() / (".gone-" + id));
+  ASSERT_TRUE(store.erase(id, "ann"));
+  EXPECT_EQ(store.use().bytes, 0);
+}
+
+TEST_F(FileStoreTest, AFileMayComeWithAnId) {
+  FileStore store = open();
+  TrainingFile named = file("ann");
+  named.id = "file-mine";
+  EXPECT_EQ(store.add(named, kData).value().id, "file-mine");
+  EXPECT_FALSE(store.add(named, kData)) << "it is there";
+  EXPECT_EQ(store.use().files, 1);
 }
 
 TEST_F(FileStoreTest, RefusesWhatIsTooLargeAndNamesTheKey) {

@@ -143,6 +143,43 @@ TEST_F(JobStoreTest, AChangeThatIsRefusedOrCannotBeWrittenChangesNothing) {
   EXPECT_EQ(store.change("ftjob-x", to(JobStatus::kFailed)).error().code, JobsErrc::kNoSuchJob);
 }
 
+TEST_F(JobStoreTest, AChangeInForceIsWrittenOnceTheDiskTakesIt) {
+  JobStore store = open();
+  const std::string id = store.add(job("ann"), data)->id;
+  const fs::path record = store.folder_of(id) / "job.json";
+  fs::remove(record);
+  fs::create_directories(record / "in the way");
+  const auto refused = store.change_anyway(id, [](JobRecord& /*record*/) -> Result<void> {
+    return Error{JobsErrc::kWrongState, {}};
+  });
+  EXPECT_EQ(refused.error().code, JobsErrc::kWrongState);
+  EXPECT_FALSE(store.has_pending());
+  EXPECT_EQ(store.change_anyway(id, to(JobStatus::kCancelled)).error().code, JobsErrc::kNotWritten);
+  EXPECT_EQ(store.summary(id, "ann")->status, JobStatus::kCancelled);
+  store.write_pending();
+  EXPECT_TRUE(store.has_pending());
+  EXPECT_TRUE(store.is_pending(id));
+  fs::remove_all(record);
+  store.write_pending();
+  EXPECT_FALSE(store.has_pending());
+  EXPECT_FALSE(fs::exists(store.folder_of(id) / "data.jsonl")) << "the job is over";
+  EXPECT_EQ(open().summary(id, "ann")->status, JobStatus::kCancelled);
+}
+
+TEST_F(JobStoreTest, AJobThatCannotBeKeptTakesNoPlaceOfAnother) {
+  most = 1;
+  JobStore store = open();
+  const std::string old = store.add(job(""), data)->id;
+  ASSERT_TRUE(store.change(old, to(JobStatus::kFailed)));
+  EXPECT_EQ(store.add(job(""), temp.path() / "none").error().code, FileErrc::kCannotWrite);
+  EXPECT_TRUE(store.summary(old, ""));
+  EXPECT_TRUE(fs::exists(store.folder_of(old) / "job.json"));
+  const std::string next = store.add(job(""), data)->id;
+  EXPECT_FALSE(store.summary(old, ""));
+  EXPECT_FALSE(fs::exists(store.folder_of(old)));
+  EXPECT_EQ(open().list("").front().id, next);
+}
+
 TEST_F(JobStoreTest, ANewJobTakesThePlaceOfItsOwnersOldestThatEndedWithoutAModel) {
   most = 6;
   JobStore store = open();
@@ -228,9 +265,12 @@ TEST_F(JobStoreTest, LeftoversOfAKilledProcessAreHarmless) {
     id = store.add(job("ann"), data)->id;
   }
   temp.write("jobs/" + id + "/job.json.new", "{\"vers");
+  fs::create_directories(folder() / id / ".adapter.part-3-0");
   fs::create_directories(folder() / ".ftjob-y.part-3-0");
   JobStore store = open();
   EXPECT_EQ(store.list("ann").size(), 1U);
+  EXPECT_FALSE(fs::exists(folder() / id / ".adapter.part-3-0"));
+  EXPECT_FALSE(fs::exists(folder() / id / "job.json.new"));
   EXPECT_TRUE(store.change(id, to(JobStatus::kPaused)));
   EXPECT_EQ(JobStore::open(folder(), most)->find(id, "ann")->status, JobStatus::kPaused);
 }

@@ -7,6 +7,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <utility>
@@ -17,8 +18,10 @@
 namespace weft::test {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr const char* kJobs = "/v1/fine_tuning/jobs";
@@ -71,6 +74,7 @@ TEST_F(JobHandlersTest, AJobRunsAndItsParts) {
   EXPECT_EQ(job.at("hyperparameters").at("batch_size"), 8) << "what auto was";
   EXPECT_TRUE(job.at("error").is_null());
   EXPECT_EQ(body_of(ask("GET", kJobs)).at("data").at(0), job);
+  EXPECT_EQ(body_of(ask("GET", "/requests")).at("fine_tuning"), true);
 
   const json::value events = body_of(ask("GET", path + "/events?limit=3"));
   EXPECT_EQ(events.at("data").at(0).at("message"), "The job has successfully completed");
@@ -133,6 +137,37 @@ TEST_F(JobHandlersTest, AJobIsPausedResumedAndCancelled) {
   cancelled.set_value();
 }
 
+TEST_F(JobHandlersTest, ADiskThatTakesNoMoreIsNamedWithWhatToDo) {
+  std::promise<void> begun;
+  std::promise<void> stopped;
+  jobs.before_step = [&, once = false](std::int64_t step) mutable {
+    if (step != 1 || std::exchange(once, true)) return;
+    begun.set_value();
+    stopped.get_future().wait();
+  };
+  serve_tuning();
+  const std::string file = new_file();
+  const json::value job = body_of(create(file));
+  const std::string path = place(job);
+  begun.get_future().wait();
+  const auto record =
+      fs::path(config.training_folder) / "jobs" / text_of(job.at("id")) / "job.json";
+  fs::remove(record);
+  fs::create_directories(record / "in the way");
+  const std::string paused = ask("POST", path + "/pause");
+  EXPECT_EQ(refusal(paused), "507 - disk_full");
+  EXPECT_THAT(paused, HasSubstr("It writes it as soon as there is room"));
+  EXPECT_THAT(paused, HasSubstr("DELETE /v1/files/ID"));
+  EXPECT_THAT(paused, Not(HasSubstr(config.training_folder)));
+  EXPECT_EQ(body_of(ask("GET", path)).at("status"), "paused");
+  EXPECT_EQ(refusal(ask("POST", path + "/resume")), "507 - disk_full");
+  stopped.set_value();
+  EXPECT_EQ(refusal(ask("POST", path + "/cancel")), "507 - disk_full");
+  fs::remove_all(record);
+  fs::remove_all(fs::path(config.training_folder) / "files");
+  EXPECT_EQ(refusal(upload(form("{\"text\":\"one\"}\n"))), "507 - disk_full");
+}
+
 TEST_F(JobHandlersTest, AFailedJobSaysWhy) {
   jobs.prepare_error = Error{TrainErrc::kCannotTrain, "layer 3: experts"};
   serve_tuning();
@@ -190,6 +225,7 @@ TEST_F(JobHandlersTest, AServerWithoutAFolderNamesTheKey) {
   start();
   EXPECT_EQ(refusal(create("file-x")), "404 - no_fine_tuning");
   EXPECT_THAT(ask("GET", kJobs), HasSubstr("training.folder"));
+  EXPECT_EQ(body_of(ask("GET", "/requests")).at("fine_tuning"), false);
 }
 
 }  // namespace

@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <utility>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -253,6 +258,89 @@ TEST_F(TrainingPolicyTest, APlanOfAnEarlierTaskIsNotMeasured) {
       {.pieces = 1, .ends_iteration = true, .took = milliseconds(9), .longest = milliseconds(9)});
   EXPECT_EQ(policy_->iteration_time(), std::nullopt);
   EXPECT_EQ(idle_plan(1), kWholeIteration);
+}
+
+/// Steps of a batch that is never empty, with the pieces that fill them up.
+class FilledStepsTest : public TrainingPolicyTest {
+ protected:
+  static constexpr milliseconds kStep{10};
+  static constexpr milliseconds kTarget{20};
+
+  FilledStepsTest() {
+    start(TrainingKind::kFill);
+    train_iteration(milliseconds(3));
+  }
+  /// Returns the pieces that `steps` steps run, the next of which takes `time()`.
+  template <class Time>
+  int run(int steps, Time time) {
+    int all = 0;
+    for (int i = 0; i < steps; ++i) {
+      const std::int32_t pieces = policy_->choose(
+          {.plan = ++plan_, .computes = true, .left = Duration(kTarget - kStep)}, now_);
+      TrainingDone done{.pieces = pieces};
+      for (std::int32_t piece = 0; piece < pieces; ++piece) {
+        const Duration took = time();
+        done.took += took;
+        done.longest = std::max(done.longest, took);
+      }
+      steps_.push_back(kStep + done.took);
+      now_ += steps_.back();
+      if (pieces > 0) finish(done);
+      all += pieces;
+    }
+    return all;
+  }
+  /// Returns the time that one step in a hundred exceeds.
+  [[nodiscard]] Duration most_of_steps() {
+    std::ranges::sort(steps_);
+    return steps_[steps_.size() * 99 / 100];
+  }
+  [[nodiscard]] Duration mean_of_steps() const {
+    return std::accumulate(steps_.begin(), steps_.end(), Duration{}) /
+           static_cast<Duration::rep>(steps_.size());
+  }
+
+  TimePoint now_ = at(0);
+  std::vector<Duration> steps_;
+};
+
+TEST_F(FilledStepsTest, ALongPieceOfAThreadThatLostItsProcessorIsSoonForgotten) {
+  const auto usual = [] { return milliseconds(3); };
+  EXPECT_EQ(run(100, usual), 300);
+  EXPECT_EQ(run(1,
+                [once = false]() mutable {
+                  return std::exchange(once, true) ? milliseconds(3) : milliseconds(60);
+                }),
+            3);
+  constexpr int kForgets = RecentPieces::kSteps;
+  EXPECT_LE(run(kForgets - 1, usual), 2) << "as no piece seems to fit";
+  EXPECT_GE(run(100, usual), 290);
+}
+
+TEST_F(FilledStepsTest, OneStepInAHundredIsLongerThanPlannedHoweverManyPiecesAreLong) {
+  for (const double part : {0.0, 0.002, 0.01, 0.03, 0.1, 0.3, 0.6, 1.0}) {
+    start(TrainingKind::kFill);
+    train_iteration(milliseconds(3));
+    now_ = at(0);
+    steps_.clear();
+    std::mt19937 dice(7);
+    const int pieces = run(10'000, [&] {
+      return std::bernoulli_distribution(part)(dice) ? milliseconds(60) : milliseconds(3);
+    });
+    EXPECT_LE(most_of_steps(), kTarget * 1.15) << part;
+    EXPECT_GT(pieces, 80) << part;
+    if (part == 1.0) {
+      EXPECT_LE(mean_of_steps(), kStep * 1.06) << "the share";
+    }
+  }
+}
+
+TEST_F(FilledStepsTest, PiecesThatBecomeLongForGoodLeaveTrainingItsShare) {
+  run(1'000, [] { return milliseconds(3); });
+  run(500, [] { return milliseconds(60); });
+  steps_.clear();
+  EXPECT_GT(run(10'000, [] { return milliseconds(60); }), 50);
+  EXPECT_LE(mean_of_steps(), kStep * 1.06);
 }
 
 }  // namespace

@@ -59,6 +59,27 @@ TEST_F(ChatEncoderTest, AddsNoSpecialTokensToThoseThatTheTemplateWrites) {
   EXPECT_EQ(chat.encode(says("ab"), kEpoch).value(), (Tokens{5, 0, 1}));
 }
 
+TEST_F(ChatEncoderTest, MarkedAnswersAreTheTokensWithAByteOfTheirText) {
+  const auto answers_of = [&](std::string_view source) {
+    std::vector<std::pair<std::size_t, std::size_t>> answers;
+    const auto marked = ChatEncoder(tokenizer_, source).encode_marked(says("ab"), kEpoch);
+    for (const auto& [begin, end] : marked.value().answers) answers.emplace_back(begin, end);
+    return answers;
+  };
+  using Answers = std::vector<std::pair<std::size_t, std::size_t>>;
+  EXPECT_EQ(answers_of("c{% generation %}{{ messages[0].content }}{% endgeneration %}d"),
+            (Answers{{1, 3}}));
+  EXPECT_EQ(answers_of("{% for i in [1, 2] %}c{% generation %}d{% endgeneration %}{% endfor %}"),
+            (Answers{{1, 2}, {3, 4}}));
+  EXPECT_EQ(answers_of("<s>{% generation %}{% endgeneration %}a"), (Answers{{1, 1}}))
+      << "of nothing";
+  EXPECT_EQ(answers_of("a{% generation %}b<s>{% endgeneration %}"), (Answers{{1, 3}}));
+  EXPECT_EQ(answers_of("abc"), Answers());
+  EXPECT_EQ(answers_of("{% set x %}{% generation %}a{% endgeneration %}{% endset %}{{ x }}"),
+            Answers())
+      << "of a captured text";
+}
+
 /// Tokens are the bytes from ' ' to '~', by their own codes, and the tags below.
 class FinalMessageTest : public testing::Test {
  protected:

@@ -147,6 +147,13 @@ Interpreter::Flow Interpreter::exec(const ast::With& node, Scope& scope) {
   return run_block(node.body, *inner);
 }
 
+Interpreter::Flow Interpreter::exec(const ast::Generation& node, Scope& scope) {
+  const auto begin = output_.place();
+  const Flow flow = run_block(node.body, *run_.make<Scope>(run_, &scope));
+  if (begin) output_.mark_generated(*begin);
+  return flow;
+}
+
 Interpreter::Flow Interpreter::exec(const ast::Break& /*node*/, Scope& /*scope*/) {
   return Flow::kBreak;
 }

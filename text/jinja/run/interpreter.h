@@ -26,6 +26,8 @@ class Interpreter {
   std::string render(const ast::Block& block);
   /// Returns the parts of the prompt that a client wrote, in their order, after rendering.
   [[nodiscard]] std::span<const ByteRange> client() const { return output_.client(); }
+  /// Returns the parts of the prompt that {% generation %} marks, in their order, after rendering.
+  [[nodiscard]] std::span<const ByteRange> generated() const { return output_.generated(); }
 
   /// Called by macros and loops.
   Value call_macro(const ast::Macro& macro, const Scope& closure, const Arguments& arguments);
@@ -62,6 +64,7 @@ class Interpreter {
   Flow exec(const ast::CallBlock& node, Scope& scope);
   Flow exec(const ast::FilterBlock& node, Scope& scope);
   Flow exec(const ast::With& node, Scope& scope);
+  Flow exec(const ast::Generation& node, Scope& scope);
   Flow exec(const ast::Break& node, Scope& scope);
   Flow exec(const ast::Continue& node, Scope& scope);
   Flow run_loop(const ast::For& node, const Scope& scope, const Value& iterable,

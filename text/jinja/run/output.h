@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "weft/text/jinja/client_text.h"
 #include "weft/text/jinja/run.h"
 
 namespace weft::jinja {
@@ -14,7 +18,8 @@ namespace weft::jinja {
 /// string. The prompt is also bounded by TemplateLimits::output_bytes.
 class Output {
  public:
-  explicit Output(Run& run) : run_(run), prompt_(run), captures_(run.scratch()) {}
+  explicit Output(Run& run)
+      : run_(run), prompt_(run), captures_(run.scratch()), generated_(run.scratch()) {}
 
   void write(std::string_view text) {
     if (!captures_.empty()) {
@@ -31,6 +36,16 @@ class Output {
     captures_.pop_back();
     return text;
   }
+
+  /// Returns the place in the prompt where text is written now; none inside a macro or a captured
+  /// block, whose text has no place yet.
+  [[nodiscard]] std::optional<std::size_t> place() const {
+    if (!captures_.empty()) return std::nullopt;
+    return prompt_.size();
+  }
+  /// Marks the prompt's text from `begin` on as the assistant's.
+  void mark_generated(std::size_t begin) { generated_.push_back({begin, prompt_.size()}); }
+  [[nodiscard]] std::span<const ByteRange> generated() const { return generated_; }
 
   /// The parts of the prompt that a client wrote.
   [[nodiscard]] std::span<const ByteRange> client() const { return prompt_.client(); }
@@ -50,6 +65,7 @@ class Output {
   Run& run_;
   TextBuilder prompt_;
   std::pmr::deque<TextBuilder> captures_;
+  std::pmr::vector<ByteRange> generated_;
 };
 
 }  // namespace weft::jinja

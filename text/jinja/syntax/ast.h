@@ -230,9 +230,14 @@ struct FilterBlock {
   Block body;
 };
 
-/// {% with a = 1 %}, and {% generation %}, which binds nothing.
+/// {% with a = 1 %}.
 struct With {
   std::vector<std::pair<Target, ExprPtr>> bindings;
+  Block body;
+};
+
+/// {% generation %}...{% endgeneration %}, around text of the assistant.
+struct Generation {
   Block body;
 };
 
@@ -241,8 +246,8 @@ struct Continue {};
 
 struct Statement {
   std::uint32_t line = 0;
-  std::variant<Data, Output, Set, SetBlock, If, For, Macro, CallBlock, FilterBlock, With, Break,
-               Continue>
+  std::variant<Data, Output, Set, SetBlock, If, For, Macro, CallBlock, FilterBlock, With,
+               Generation, Break, Continue>
       node;
 };
 

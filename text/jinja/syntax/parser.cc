@@ -286,7 +286,7 @@ void Parser::with(ast::Block& block, std::uint32_t line) {
 void Parser::generation(ast::Block& block, std::uint32_t line) {
   const Restored<bool> optional(state_.optional, false);
   const Restored<bool> in_loop(state_.in_loop, false);
-  block.push_back({line, ast::With{{}, body_to_end("endgeneration")}});
+  block.push_back({line, ast::Generation{body_to_end("endgeneration")}});
 }
 
 void Parser::print(ast::Block& block, std::uint32_t line) {
