@@ -196,6 +196,7 @@ struct StackBlock {
 struct HeadBlock {
   bool present = true;  ///< of an encoder only where its spec has the table
   bool tied = false;
+  bool normalized = false;  ///< each row of `linear` is divided by its length when it is read
   LinearBlock linear;
   TensorNames bias;        ///< under a name of its own (BART)
   LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
@@ -236,6 +237,7 @@ struct Architecture {
   std::int64_t start_token = -1;               ///< decoder_start_token_id
   std::vector<std::string> optional_prefixes;  ///< of tensor names: may be there or not
   std::vector<std::string> ignored_tensors;    ///< shell patterns: known and not needed
+  std::vector<std::string> read_tensors;       ///< whose numbers expressions have read
 };
 
 /// Whether the checkpoint's `architectures` is a ...ForSequenceClassification: it scores labels and
