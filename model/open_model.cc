@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "weft/core/dtype.h"
 #include "weft/model/adapters/adapted_checkpoint.h"
 #include "weft/model/adapters/adapter.h"
 #include "weft/model/adapters/adapter_file.h"
 #include "weft/model/adapters/gguf_adapter.h"
+#include "weft/model/checkpoint/unit_rows.h"
+#include "weft/model/model_error.h"
 #include "weft/model/quantize/quantized_checkpoint.h"
 #include "weft/model/spec/architecture.h"
 #include "weft/model/spec/spec.h"
+#include "weft/model/spec/tensor_names.h"
 #include "weft/text/tokenizer/gguf/gguf_form.h"
 
 namespace weft {
@@ -30,15 +36,46 @@ Result<void> compile_opened(const std::filesystem::path& model, OpenedModel& ope
   return {};
 }
 
-/// Opens the checkpoint of MODEL. Distinguishes an adapter from a broken model.
+/// Returns whether a GGUF file is the part of a model that sees or hears (llama.cpp's mmproj).
+bool is_projector(const boost::json::object& metadata) {
+  const auto says = [&](std::string_view key, std::string_view what) {
+    const boost::json::value* found = metadata.if_contains(key);
+    return found != nullptr && found->is_string() && found->get_string() == what;
+  };
+  return says("general.type", "mmproj") || says("general.architecture", "clip");
+}
+
+/// Opens the checkpoint of MODEL. Distinguishes an adapter and a projector from a broken model.
 Result<Checkpoint> open_base(const std::filesystem::path& model) {
   auto checkpoint = open_checkpoint(model);
+  if (checkpoint && is_projector(checkpoint->config().as_object())) {
+    return Error{ModelErrc::kUnsupportedFormat,
+                 model.string() +
+                     " is the part of a model that sees or hears (an mmproj file), "
+                     "not its text model: name the text model's own file"};
+  }
   const bool adapter =
       checkpoint ? is_gguf_adapter(checkpoint->config().as_object()) : is_adapter(model);
   if (!adapter) return checkpoint;
   return bad_adapter(model.string(),
                      "is an adapter: name its base as the model, and this path by "
                      "--adapter; weft inspect shows what it changes");
+}
+
+/// Divides the rows of a normalized head by their lengths, and compiles the model again.
+Result<void> normalize_head(const std::filesystem::path& model, OpenedModel& opened) {
+  if (!opened.architecture->head.normalized) return {};
+  for (const std::string& name : opened.architecture->head.linear.tensor) {
+    const CheckpointTensor* const found =
+        find_tensor(*opened.checkpoint, name + ".weight", opened.architecture->optional_prefixes);
+    if (found == nullptr) continue;
+    if (is_encoded(found->dtype)) return {};  // the rows were divided before they were encoded
+    auto made = with_unit_rows(*opened.checkpoint, found->name);
+    if (!made) return made.error();
+    opened.checkpoint = std::make_shared<Checkpoint>(*std::move(made));
+    return compile_opened(model, opened);
+  }
+  return Error{ModelErrc::kMissingTensor, model.string() + ": the head, which is normalized"};
 }
 
 /// Merges an adapter into the checkpoint, whose shapes stay the same, and compiles it again.
@@ -63,13 +100,14 @@ Result<OpenedModel> open_model(const std::filesystem::path& model,
                                const std::filesystem::path& adapter) {
   auto checkpoint = open_base(model);
   if (!checkpoint) return checkpoint.error();
-  const auto found = spec.empty() ? find_spec(*checkpoint) : Spec::load(spec);
+  const auto found = spec.empty() ? find_spec(*checkpoint) : spec_from(spec, *checkpoint);
   if (!found) return found.error();
   OpenedModel opened;
   opened.spec = found->file();
   opened.family = std::make_shared<Spec>(*found);
   opened.checkpoint = std::make_shared<Checkpoint>(std::move(*checkpoint));
   if (auto compiled = compile_opened(model, opened); !compiled) return compiled.error();
+  if (auto normalized = normalize_head(model, opened); !normalized) return normalized.error();
   if (!adapter.empty()) {
     if (auto merged = merge_opened(model, adapter, !weights.empty(), opened); !merged)
       return merged.error();

@@ -15,6 +15,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/model/spec/tensor_names.h"
 
 namespace weft::cli {
 namespace {
@@ -146,6 +147,27 @@ void print_unused(const Program& program) {
   if (unused.size() > kListed) std::cout << "  and " << unused.size() - kListed << " more\n";
 }
 
+/// Prints the tensors that the spec knows and does not need: those of what sees or hears.
+void print_left_out(const OpenedModel& model) {
+  std::map<std::string, std::int64_t> counts;
+  std::int64_t bytes = 0;
+  std::int64_t tensors = 0;
+  for (const CheckpointTensor& tensor : model.checkpoint->tensors()) {
+    const std::string* pattern = matching_pattern(tensor.name, model.architecture->ignored_tensors);
+    if (pattern == nullptr) continue;
+    ++counts[*pattern];
+    ++tensors;
+    bytes += static_cast<std::int64_t>(tensor.size);
+  }
+  if (counts.empty()) return;
+  std::string text = std::to_string(tensors) + " tensors, " + size_text(bytes) + ":";
+  for (const auto& [pattern, count] : counts) {
+    text.append(" ").append(pattern).append(" ").append(std::to_string(count)).append(",");
+  }
+  text.pop_back();
+  line("left out", text);
+}
+
 /// Returns the part of the model that a rank has, as "layers 0..15, 16 of 32 heads, ...".
 std::string part_text(const Program& whole, const Program& part) {
   const auto first = static_cast<std::size_t>(part.part.first_layer);
@@ -184,6 +206,7 @@ void run_inspect(const InspectOptions& options) {
     return print_parts(model, options.partition, !options.no_program);
   }
   print_sizes(model);
+  print_left_out(model);
   print_unused(*model.program);
   tell_adapters_beside(options.model.path);
   if (options.tensors) print_tensors(*model.checkpoint);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -12,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "weft/kernels/simd/narrow_float.h"
 #include "weft/model/checkpoint/checkpoint_file.h"
 #include "weft/model/checkpoint/quantized/assembled_source.h"
 #include "weft/model/checkpoint/tensor_values.h"
@@ -111,7 +109,7 @@ class AdaptedRows final : public RowMaker {
       const auto row = std::span(numbers).subspan(at * length, length);
       if (auto changed = change(first + i, row); !changed) return changed;
       const auto to = out.subspan(at * bytes, bytes);
-      if (!narrow(row, to))
+      if (!narrow_values(dtype_, row, to))
         return bad_adapter(source_.file(), "tensor " + in_quotes(source_.name) + ": row " +
                                                std::to_string(first + i) +
                                                " with the adapter is beyond the range of " +
@@ -158,30 +156,6 @@ class AdaptedRows final : public RowMaker {
       std::ranges::copy(std::span(rows.values).subspan(i * row.size(), row.size()), row.begin());
       return;
     }
-  }
-
-  /// Rounds a row to the type; returns false if a number does not fit.
-  [[nodiscard]] bool narrow(std::span<const float> row, std::span<std::byte> to) const {
-    bool finite = true;
-    const auto store = [&to, &finite](std::size_t i, auto value, bool fits) {
-      std::memcpy(to.data() + i * sizeof(value), &value, sizeof(value));
-      finite = finite && fits;
-    };
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool fits = std::isfinite(row[i]);
-      if (dtype_ == DType::kF16) {
-        const std::uint16_t bits = to_f16(row[i]);
-        store(i, bits, fits && std::isfinite(from_f16(bits)));
-      } else if (dtype_ == DType::kBF16) {
-        const std::uint16_t bits = to_bf16(row[i]);
-        store(i, bits, fits && std::isfinite(from_bf16(bits)));
-      } else if (dtype_ == DType::kF64) {
-        store(i, double{row[i]}, fits);
-      } else {
-        store(i, row[i], fits);
-      }
-    }
-    return finite;
   }
 
   const CheckpointTensor source_;

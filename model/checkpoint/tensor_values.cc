@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -37,6 +38,31 @@ float load_value(DType dtype, const std::byte* from, std::int64_t index) {
   }
 }
 
+template <class T>
+void store(std::span<std::byte> out, std::size_t index, T value) {
+  std::memcpy(out.data() + index * sizeof(T), &value, sizeof(T));
+}
+
+/// Stores a number, and returns what it is in this type.
+float store_value(DType dtype, float value, std::span<std::byte> out, std::size_t index) {
+  switch (dtype) {
+    case DType::kF64:
+      store(out, index, double{value});
+      return value;
+    case DType::kF32:
+      store(out, index, value);
+      return value;
+    case DType::kF16:
+      store(out, index, to_f16(value));
+      return from_f16(to_f16(value));
+    case DType::kBF16:
+      store(out, index, to_bf16(value));
+      return from_bf16(to_bf16(value));
+    default:
+      internal_error("narrow_values: not a floating-point type");
+  }
+}
+
 /// Decodes each block once for all its numbers.
 void widen_blocks(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
                   std::span<float> out) {
@@ -56,6 +82,14 @@ void widen_blocks(DType dtype, const std::byte* from, std::int64_t offset, std::
 }
 
 }  // namespace
+
+bool narrow_values(DType dtype, std::span<const float> values, std::span<std::byte> out) {
+  bool finite = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    finite = std::isfinite(store_value(dtype, values[i], out, i)) && finite;
+  }
+  return finite;
+}
 
 void widen_values(DType dtype, const std::byte* from, std::int64_t offset, std::int64_t stride,
                   std::span<float> out) {

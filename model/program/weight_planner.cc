@@ -1,7 +1,5 @@
 #include "weft/model/program/weight_planner.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -458,11 +456,11 @@ std::int64_t WeightPlanner::parameters() const {
 std::vector<std::string> WeightPlanner::unused_tensors() const {
   std::vector<std::string> unused;
   for (const CheckpointTensor& tensor : checkpoint_.tensors()) {
-    const bool ignored =
-        std::ranges::any_of(model_.ignored_tensors, [&](const std::string& pattern) {
-          return ::fnmatch(pattern.c_str(), tensor.name.c_str(), 0) == 0;
-        });
-    const bool known = ignored || used_.contains(&tensor) || passed_over_.contains(&tensor);
+    const bool ignored = matching_pattern(tensor.name, model_.ignored_tensors) != nullptr;
+    // A tensor that an expression has read is known, but is no weight.
+    const bool known =
+        ignored || used_.contains(&tensor) || passed_over_.contains(&tensor) ||
+        std::ranges::find(model_.read_tensors, tensor.name) != model_.read_tensors.end();
     if (!known) unused.push_back(tensor.name);
   }
   return unused;

@@ -5,7 +5,6 @@
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -513,6 +512,8 @@ class Resolver {
     const SpecTableReader reader = top_.table("head");
     block.present = reader.flag("present", reader.present() || !encodes);
     block.tied = reader.flag("tied", false);
+    block.normalized = reader.flag("normalized", false);
+    if (block.tied && block.normalized) reader.fail("normalized", "is not for a tied head");
     block.linear = reader.has("tensor") ? LinearBlock{names(reader, "tensor"),
                                                       reader.flag("transposed", transposed_)}
                                         : LinearBlock{};
@@ -579,8 +580,7 @@ Result<Architecture> resolve_architecture(const Spec& spec, const Checkpoint& ch
   json::object tree = spec.tree();
   if (checkpoint.format() == CheckpointFormat::kGguf) tree = apply_gguf(spec, scope);
   Architecture model = resolve_tree(scope, tree, spec.name());
-  // A tensor that only an expression reads is known, but is no weight.
-  std::ranges::copy(scope.tensors_read(), std::back_inserter(model.ignored_tensors));
+  model.read_tensors = scope.tensors_read();
   if (scores_labels(checkpoint) || is_headless(model, checkpoint)) model.head.present = false;
   if (scope.error()) {
     Error error = *scope.error();

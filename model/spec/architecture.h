@@ -197,6 +197,7 @@ struct StackBlock {
 struct HeadBlock {
   bool present = true;  ///< for an encoder only if its spec has the table
   bool tied = false;
+  bool normalized = false;  ///< each row of `linear` is divided by its length when it is read
   LinearBlock linear;
   TensorNames bias;        ///< names of a bias with its own name (BART)
   LinearBlock projection;  ///< before the head, back to the embedding's width (OPT-350m)
@@ -238,6 +239,7 @@ struct Architecture {
   std::vector<std::string> optional_prefixes;  ///< optional prefixes of tensor names
   /// Shell patterns of tensors that are known and not needed.
   std::vector<std::string> ignored_tensors;
+  std::vector<std::string> read_tensors;  ///< tensors whose numbers expressions have read
 };
 
 /// Whether the checkpoint's `architectures` is a ...ForSequenceClassification: such a model scores

@@ -13,6 +13,7 @@
 #include "weft/model/model_error.h"
 #include "weft/model/spec/expression.h"
 #include "weft/model/spec/gguf_spec.h"
+#include "weft/model/spec/wrapped_spec.h"
 
 namespace weft {
 namespace {
@@ -238,12 +239,17 @@ Result<Spec> find_spec(const Checkpoint& checkpoint) {
   const fs::path own = fs::is_directory(path, ignored)
                            ? path / "weft.toml"
                            : fs::path(path).replace_extension(".weft.toml");
-  if (fs::exists(own, ignored)) return Spec::load(own);
+  if (fs::exists(own, ignored)) return spec_from(own, checkpoint);
   const auto specs = builtin_specs();
   const auto found =
       std::ranges::find_if(specs, [&](const Spec& spec) { return spec.claims(checkpoint); });
   if (found == specs.end()) return Error{ModelErrc::kUnknownModel, describe_model(checkpoint)};
-  return *found;
+  return unwrap_spec(*found, checkpoint);
+}
+
+Result<Spec> spec_from(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const auto spec = Spec::load(path);
+  return spec ? unwrap_spec(*spec, checkpoint) : spec;
 }
 
 }  // namespace weft

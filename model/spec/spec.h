@@ -34,6 +34,8 @@ class Spec {
   [[nodiscard]] bool claims(const Checkpoint& checkpoint) const;
 
  private:
+  friend Result<Spec> unwrap_spec(const Spec& spec, const Checkpoint& checkpoint);
+
   Spec(std::string name, std::string file, boost::json::object tree)
       : name_(std::move(name)), file_(std::move(file)), tree_(std::move(tree)) {}
 
@@ -49,6 +51,10 @@ class Spec {
 /// beside it) if it exists, else the built-in spec that claims the checkpoint. kUnknownModel naming
 /// model_type and architectures.
 [[nodiscard]] Result<Spec> find_spec(const Checkpoint& checkpoint);
+
+/// Reads the spec in this file, for a checkpoint. Like find_spec(), it resolves `wraps`.
+[[nodiscard]] Result<Spec> spec_from(const std::filesystem::path& path,
+                                     const Checkpoint& checkpoint);
 
 /// Returns `base` with the keys of `over` instead of its own, table by table.
 [[nodiscard]] boost::json::object merge_tables(const boost::json::object& base,

@@ -8,11 +8,12 @@ namespace {
 // Each string is a key. "key" has a value. "key:table" has a table of that name or, if the table
 // has a key `tensor`, the tensor's name itself. "key|table" has a value or a table of that name.
 // "*" allows any key with a value. "^" stands for the keys of another table.
-constexpr std::array<std::string_view, 23> kTop = {
+constexpr std::array<std::string_view, 24> kTop = {
     "name",
     "kind",
     "claims:claims",
     "config_root",
+    "wraps",
     "requires",
     "let:let",
     "each_layer:let",
@@ -126,9 +127,9 @@ constexpr std::array<std::string_view, 3> kShared = {"gate_tensor:linear", "norm
 constexpr std::array<std::string_view, 11> kLayerInput = {
     "size",  "tensor",      "table_scale", "projection:linear", "projection_scale", "norm:norm",
     "scale", "gate:linear", "activation",  "out:linear",        "^residual"};
-constexpr std::array<std::string_view, 10> kHead = {
-    "present",           "tied",       "tensor",    "transposed", "bias",
-    "projection:linear", "activation", "norm:norm", "scale",      "soft_cap"};
+constexpr std::array<std::string_view, 11> kHead = {
+    "present",    "tied",      "tensor", "transposed", "bias",      "projection:linear",
+    "activation", "norm:norm", "scale",  "soft_cap",   "normalized"};
 
 constexpr std::array<std::string_view, 2> kPooling = {"kind", "normalize"};
 constexpr std::array<std::string_view, 5> kScores = {"kind", "dense", "activation", "norm:norm",

@@ -1,5 +1,9 @@
 #include "weft/model/spec/tensor_names.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
+
 #include "weft/model/checkpoint/checkpoint.h"
 
 namespace weft {
@@ -20,6 +24,14 @@ const CheckpointTensor* find_tensor(const Checkpoint& checkpoint, std::string_vi
     }
   }
   return nullptr;
+}
+
+const std::string* matching_pattern(const std::string& name,
+                                    std::span<const std::string> patterns) {
+  const auto found = std::ranges::find_if(patterns, [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+  return found == patterns.end() ? nullptr : &*found;
 }
 
 }  // namespace weft

@@ -16,4 +16,8 @@ struct CheckpointTensor;
                                                   std::string_view name,
                                                   std::span<const std::string> prefixes);
 
+/// The first of these shell patterns that a tensor's name matches; null when none does.
+[[nodiscard]] const std::string* matching_pattern(const std::string& name,
+                                                  std::span<const std::string> patterns);
+
 }  // namespace weft

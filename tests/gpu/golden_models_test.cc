@@ -454,6 +454,7 @@ class GoldenWrittenAsGgufTest : public WrittenAsGgufTest,
   /// name an architecture.
   static std::string_view missing(const std::string& name) {
     static const std::map<std::string, std::string_view> reasons = {
+        {"baichuan-alibi", "rotary"},  // only files of 40 layers do not turn
         {"bert-decoder", "what its stacks are for"},
         {"cwm", "window 6' would be read as"},
         {"data2vec-decoder", "what its stacks are for"},
@@ -465,6 +466,7 @@ class GoldenWrittenAsGgufTest : public WrittenAsGgufTest,
         {"gemma3-nested", "scale 0.204124, window 6' would be read as"},
         {"laguna", "would be read as"},
         {"llama-dynamic", "its context"},
+        {"llava_next", "window 6' would be read as"},
         {"ministral", "window 6' would be read as"},
         {"mistral", "window 6' would be read as"},
         {"phi", "q norm, k norm, turn 2 of 4 by halves"},

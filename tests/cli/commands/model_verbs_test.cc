@@ -193,6 +193,17 @@ TEST(InspectVerb, ListsTheTensorsWithTheirTypesAndSizes) {
                     ContainsRegex("\n  bf16 +512 B +model.norm.weight \\[256\\]\n")));
 }
 
+TEST(InspectVerb, CountsTheTensorsOfWhatSees) {
+  const ProgramRun outcome =
+      run_weft("inspect \"" + source_path("tests/model/data/goldens/llava") + "\" --no-program");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("llama (llama.toml in text_half.toml)"),
+                    ContainsRegex("left out +27 tensors, [0-9.]+ [KM]?i?B: "
+                                  "\\*multi_modal_projector\\.\\* 4, \\*vision_tower\\.\\* 23\n"),
+                    HasSubstr("no tensor")));
+}
+
 TEST(InspectVerb, ChoosesAPartitionAndSaysWhy) {
   const ProgramRun outcome = run_weft("inspect " + quoted_demo_model + "--partition auto");
   EXPECT_EQ(outcome.status, 0);

@@ -31,6 +31,7 @@ CASES = {
     "afmoe": dict(**FOUR, num_dense_layers=1, num_shared_experts=1),
     "apertus": {},
     "arcee": {},
+    "baichuan": {},
     "bert": {},
     "bloom": {},
     "chatglm": dict(kv_channels=4),
@@ -38,6 +39,7 @@ CASES = {
     "cohere2": dict(**FOUR, head_dim=D),
     "cohere2_moe": dict(head_dim=D),
     "dbrx": {},
+    "deepseek": {},
     "dots1": dict(sliding_window=None, layer_types=["full_attention"] * 2),
     "ernie4_5": {},
     "ernie4_5_moe": dict(moe_num_shared_experts=2),
@@ -68,6 +70,7 @@ CASES = {
     "hunyuan": {},
     "hunyuan_moe": {},
     "hy_v3": dict(mlp_layer_types=["dense", "sparse"], first_k_dense_replace=1),
+    "internlm2": {},
     "jais2": {},
     "laguna": dict(num_hidden_layers=4, layer_types=["full_attention"] + ["sliding_attention"] * 3,
                    num_attention_heads_per_layer=[4, 6, 4, 4], mlp_layer_types=["dense"] + ["sparse"] * 3,
@@ -79,6 +82,7 @@ CASES = {
     "llama-yarn": {},
     "mellum": dict(mlp_layer_types=["sparse", "sparse"]),
     "minimax_m2": {},
+    "minicpm": {},
     "ministral3": dict(hidden_size=H, rope_parameters=rope(
         "yarn", factor=4.0, original_max_position_embeddings=5, llama_4_scaling_beta=0.5, mscale=1.0,
         mscale_all_dim=1.0)),
@@ -89,15 +93,19 @@ CASES = {
     "olmo2": {},
     "olmo3": FOUR,
     "olmoe": {},
+    "orion": {},
     "phi": dict(qk_layernorm=False),
     "phi-tied": {},
     "phi3": {},
     "phi3-longrope": {},
     "phimoe": dict(router_jitter_noise=0.01, rope_parameters=rope("default", original_max_position_embeddings=P)),
     "qwen2": {},
+    "qwen2_5_vl": {},
     "qwen2_moe": dict(mlp_only_layers=[]),
     "qwen3": {},
+    "qwen3_vl": {},
     "qwen3_moe": {},
+    "qwen3_vl_moe": {},
     "roberta": {},
     "seed_oss": {},
     "smollm3": dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0]),
@@ -142,6 +150,16 @@ def without_tokenizer(writer, name):
     writer.add_tokenizer_model("none")
 
 
+def repair(converter):
+    """Baichuan's converter calls itself for each tensor but one kind."""
+    own = converter.modify_tensors
+
+    def modify(self, tensor, name, layer):
+        inherited = super(converter, self).modify_tensors
+        return own(self, tensor, name, layer) if "W_pack" in name else inherited(tensor, name, layer)
+    converter.modify_tensors = modify
+
+
 def convert(folder, name, out, file_type="MOSTLY_F16", set_vocab=without_tokenizer):
     """Makes the GGUF file of a checkpoint whose tokenizer is what `set_vocab` writes."""
     import gguf
@@ -153,6 +171,8 @@ def convert(folder, name, out, file_type="MOSTLY_F16", set_vocab=without_tokeniz
     with open(f"{folder}/tokenizer.json", "w") as file:
         json.dump(dict(model=dict(vocab={str(i): i for i in range(rows)}), added_tokens=[]), file)
     converter = get_model_class(fields["architectures"][0])
+    if name == "baichuan":
+        repair(converter)
     for each in (converter, getattr(converter, "Ministral3Model", converter)):
         each.set_vocab = lambda self: set_vocab(self.gguf_writer, name)
     with torch.inference_mode():

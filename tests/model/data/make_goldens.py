@@ -20,9 +20,11 @@ import sys
 
 import torch
 from safetensors.torch import load_file, save_file
+from baichuan import Baichuan
 from chatglm import ChatGlm
-from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM,
-                          AutoModelForSeq2SeqLM)
+from published import publish
+from transformers import (AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText,
+                          AutoModelForMaskedLM, AutoModelForSeq2SeqLM)
 
 V, H, L, A, K, D, F, P = 24, 16, 2, 4, 2, 4, 8, 64
 N = 8  # a stream narrower than the heads together
@@ -46,12 +48,32 @@ T5 = dict(vocab_size=V, d_model=N, d_kv=D, d_ff=F, num_layers=L, num_heads=A,
           decoder_start_token_id=0, pad_token_id=0, eos_token_id=1)
 SLIDES = ["sliding_attention", "full_attention"]
 GEMMA4 = dict(WIDE, global_head_dim=8, sliding_window=6, hidden_size_per_layer_input=0)
+# What sees, as small as its class allows: it is not read.
+TOWER = dict(hidden_size=4, intermediate_size=4, num_hidden_layers=1, num_attention_heads=2,
+             image_size=4, patch_size=2)
+CLIP = dict(TOWER, model_type="clip_vision_model")
+PIXTRAL = dict(TOWER, model_type="pixtral", hidden_size=8, head_dim=4)
+BLOCKS_THAT_SEE = dict(depth=1, hidden_size=4, out_hidden_size=N, num_heads=2, intermediate_size=4,
+                       patch_size=2, in_channels=1)
+GLM_SEES = dict(BLOCKS_THAT_SEE, image_size=4)
+QWEN3_SEES = dict(BLOCKS_THAT_SEE, num_position_embeddings=4, deepstack_visual_indexes=[0])
 MULTIPLIERS = dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.3,
                    logits_scaling=4.0)
 
 
 def rope(kind, theta=10000.0, **more):
     return dict(rope_type=kind, rope_theta=theta, **more)
+
+
+def three_axes(*sections, **more):
+    """The angles of positions in time, height and width, which are equal in a text."""
+    return rope("default", mrope_section=list(sections), **more)
+
+
+def seen(text_type, vision, **text):
+    """A text model inside of one that sees."""
+    return dict(text_config=dict(WIDE, model_type=text_type, **text), vision_config=vision,
+                eos_token_id=2)
 
 
 # case: (kind, model_type, config)
@@ -61,8 +83,15 @@ CASES = {
                                   moe_intermediate_size=8, mup_enabled=True, route_scale=1.5)),
     "apertus": ("lm", "apertus", WIDE),
     "arcee": ("lm", "arcee", WIDE),
+    "aria": ("sees", "aria", seen("aria_text", dict(TOWER, model_type="idefics3_vision"), moe_num_experts=3,
+                                   moe_topk=2, moe_num_shared_experts=2)),
     "aria_text": ("lm", "aria_text", dict(WIDE, moe_num_experts=3, moe_topk=2,
                                           moe_num_shared_experts=2, intermediate_size=8)),
+    "baichuan": ("lm", "llama", SIZES),
+    "baichuan-alibi": ("lm", "baichuan", dict(
+        SIZES, model_type="baichuan", architectures=["BaichuanForCausalLM"], model_max_length=P,
+        rms_norm_eps=1e-6, hidden_act="silu", tie_word_embeddings=False, normalize_lm_head=True,
+        max_position_embeddings=None)),
     "bart": ("pair", "bart", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1,
                                   decoder_start_token_id=2)),
     "bart-alone": ("lm", "bart", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1)),
@@ -86,6 +115,11 @@ CASES = {
         eos_token_id=2)),
     "codegen": ("lm", "codegen", dict(GPT, n_ctx=P, rotary_dim=2)),
     "cohere": ("lm", "cohere", dict(GROUPED, use_qk_norm=True, logit_scale=0.25)),
+    # Its class does not scale the logits, as the text model alone does.
+    "cohere2_vision": ("sees", "cohere2_vision", dict(
+        seen("cohere2", dict(TOWER, model_type="siglip_vision_model", vision_use_head=False),
+             sliding_window=6, layer_types=SLIDES, logit_scale=1.0),
+        alignment_intermediate_size=8)),
     "cohere_compass_text": ("lm", "cohere_compass_text", dict(
         GROUPED, sliding_window=6, layer_types=SLIDES, logit_scale=0.25,
         rope_parameters=dict(sliding_attention=dict(rope("default"), mrope_section=[1, 1, 0]),
@@ -109,6 +143,9 @@ CASES = {
                                                          rope_theta=10000.0),
                                 ffn_config=dict(ffn_hidden_size=8, moe_num_experts=3,
                                                 moe_top_k=2))),
+    "deepseek": ("lm", "qwen2_moe", dict(GROUPED, num_experts=3, num_experts_per_tok=2,
+                                         moe_intermediate_size=8, mlp_only_layers=[0],
+                                         shared_expert_intermediate_size=8, qkv_bias=False)),
     "distilbert-masked": ("masked", "distilbert", dict(
         vocab_size=V, dim=H, n_layers=L, n_heads=A, hidden_dim=F, max_position_embeddings=P)),
     "dots1": ("lm", "dots1", dict(WIDE, n_routed_experts=6, num_experts_per_tok=2,
@@ -122,6 +159,8 @@ CASES = {
                                                 moe_intermediate_size=8, moe_num_shared_experts=1,
                                                 moe_layer_start_index=1)),
     "exaone4": ("lm", "exaone4", dict(GROUPED, sliding_window=6, layer_types=SLIDES)),
+    "exaone4_5": ("sees", "exaone4_5", seen("exaone4", BLOCKS_THAT_SEE, sliding_window=6,
+                                             layer_types=SLIDES)),
     "exaone_moe": ("lm", "exaone_moe", dict(WIDE, sliding_window=6, layer_types=SLIDES,
                                             mlp_layer_types=["sparse", "dense"], num_experts=4,
                                             num_experts_per_tok=2, moe_intermediate_size=8)),
@@ -165,6 +204,16 @@ CASES = {
                                         moe_intermediate_size=8, first_k_dense_replace=1,
                                         n_group=3, topk_group=2, routed_scaling_factor=1.5,
                                         use_qk_norm=True)),
+    "glm4v": ("sees", "glm4v", seen(
+        "glm4v_text", dict(GLM_SEES, out_hidden_size=H), hidden_size=H,
+        rope_parameters=three_axes(1, 0, 0, partial_rotary_factor=0.5))),
+    "glm4v_moe": ("sees", "glm4v_moe", seen(
+        "glm4v_moe_text", GLM_SEES, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1,
+        moe_intermediate_size=8, first_k_dense_replace=1, n_group=3, topk_group=2,
+        routed_scaling_factor=1.5,
+        rope_parameters=three_axes(1, 0, 0, partial_rotary_factor=0.5))),
+    "glm_ocr": ("sees", "glm_ocr", seen("glm_ocr_text", GLM_SEES,
+                                         rope_parameters=three_axes(1, 1, 0))),
     "gpt2": ("lm", "gpt2", GPT),
     "gpt_bigcode": ("lm", "gpt_bigcode", dict(GPT, multi_query=True)),
     "gpt_bigcode-heads": ("lm", "gpt_bigcode", dict(GPT, multi_query=False)),
@@ -211,6 +260,9 @@ CASES = {
                                   moe_intermediate_size=8, mlp_layer_types=["sparse", "dense"])),
     "hyperclovax": ("lm", "hyperclovax", dict(GROUPED, **MULTIPLIERS, head_dim=D,
                                               use_post_norm=True)),
+    "internlm": ("lm", "llama", dict(SIZES, attention_bias=True)),
+    "internlm2": ("lm", "llama", GROUPED),
+    "internvl": ("sees", "internvl", seen("qwen3", dict(TOWER, image_size=[4, 4], patch_size=[2, 2]))),
     "jais2": ("lm", "jais2", dict(GROUPED, head_dim=D)),
     "laguna": ("lm", "laguna", dict(WIDE, sliding_window=6, layer_types=SLIDES, num_experts=4,
                                     num_experts_per_tok=2, moe_intermediate_size=8,
@@ -234,6 +286,8 @@ CASES = {
         "dynamic", factor=1.7))),
     "llama-yarn": ("lm", "llama", dict(WIDE, rope_parameters=rope(
         "yarn", factor=4.0, original_max_position_embeddings=16))),
+    "llava": ("sees", "llava", seen("llama", CLIP)),
+    "llava_next": ("sees", "llava_next", seen("mistral", CLIP, sliding_window=6)),
     "m2m100": ("pair", "m2m_100", dict(PAIR, **IDS, decoder_start_token_id=2)),
     "marian": ("pair", "marian", dict(PAIR, **IDS, decoder_start_token_id=0)),
     "mbart": ("pair", "mbart", dict(PAIR, **IDS, decoder_start_token_id=2)),
@@ -243,12 +297,17 @@ CASES = {
     "megatron-decoder": ("lm", "megatron-bert", dict(SIZES, is_decoder=True)),
     "megatron-masked": ("masked", "megatron-bert", dict(SIZES, hidden_act="relu",
                                                         tie_word_embeddings=False)),
+    "minicpm": ("lm", "granite", dict(GROUPED, embedding_multiplier=3.0, residual_multiplier=0.75,
+                                       attention_multiplier=D ** -0.5, logits_scaling=4.0,
+                                       tie_word_embeddings=True)),
     "minimax_m2": ("lm", "minimax_m2", dict(WIDE, num_local_experts=4, num_experts_per_tok=2,
                                             intermediate_size=8, rotary_dim=4)),
     "ministral": ("lm", "ministral", dict(WIDE, sliding_window=6, layer_types=SLIDES)),
     "ministral3": ("lm", "ministral3", dict(GROUPED, head_dim=D, rope_parameters=rope(
         "yarn", factor=4.0, original_max_position_embeddings=5, llama_4_scaling_beta=0.5))),
     "mistral": ("lm", "mistral", dict(WIDE, sliding_window=6)),
+    "mistral3": ("sees", "mistral3", seen("ministral3", PIXTRAL, rope_parameters=rope(
+        "yarn", factor=4.0, original_max_position_embeddings=5, llama_4_scaling_beta=0.5))),
     "mixtral": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
     "mixtral-in_memory": ("lm", "mixtral", dict(WIDE, num_local_experts=3, num_experts_per_tok=2)),
     "modernbert": ("encoder", "modernbert", dict(
@@ -274,6 +333,9 @@ CASES = {
     "openai_gpt": ("lm", "openai-gpt", GPT),
     "opt": ("lm", "opt", dict(OPT, word_embed_proj_dim=H)),
     "opt-projected": ("lm", "opt", dict(OPT, word_embed_proj_dim=8, do_layer_norm_before=False)),
+    "orion": ("lm", "stablelm", dict(GROUPED, partial_rotary_factor=1.0)),
+    "paddleocr_vl": ("sees", "paddleocr_vl", seen("paddleocr_vl_text", TOWER,
+                                                   rope_parameters=three_axes(1, 1, 0))),
     "pegasus": ("pair", "pegasus", dict(PAIR, decoder_start_token_id=0, eos_token_id=1,
                                         pad_token_id=0)),
     "persimmon": ("lm", "persimmon", dict(SIZES, partial_rotary_factor=0.5)),
@@ -296,12 +358,27 @@ CASES = {
     "plbart": ("pair", "plbart", dict(PAIR, bos_token_id=0, eos_token_id=2, pad_token_id=1,
                                       decoder_start_token_id=2)),
     "qwen2": ("lm", "qwen2", dict(GROUPED, tie_word_embeddings=True)),
+    "qwen2_5_vl": ("sees", "qwen2_5_vl", seen(
+        "qwen2_5_vl_text", dict(BLOCKS_THAT_SEE, out_hidden_size=H, fullatt_block_indexes=[0]),
+        hidden_size=H, rope_parameters=three_axes(1, 1, 0))),
     "qwen2_moe": ("lm", "qwen2_moe", dict(GROUPED, num_experts=3, num_experts_per_tok=2,
                                           moe_intermediate_size=8, mlp_only_layers=[1],
                                           shared_expert_intermediate_size=12)),
+    "qwen2_vl": ("sees", "qwen2_vl", seen(
+        "qwen2_vl_text", dict(depth=1, embed_dim=4, hidden_size=H, num_heads=2, mlp_ratio=1,
+                              patch_size=2, in_channels=1),
+        hidden_size=H, rope_parameters=three_axes(1, 1, 0), tie_word_embeddings=True)),
     "qwen3": ("lm", "qwen3", WIDE),
     "qwen3_moe": ("lm", "qwen3_moe", dict(WIDE, num_experts=3, num_experts_per_tok=2,
                                           moe_intermediate_size=8, norm_topk_prob=True)),
+    "qwen3_vl": ("sees", "qwen3_vl", seen("qwen3_vl_text", QWEN3_SEES, rope_parameters=three_axes(
+        1, 1, 0, mrope_interleaved=True))),
+    "qwen3_vl_moe": ("sees", "qwen3_vl_moe", seen(
+        "qwen3_vl_moe_text", QWEN3_SEES, num_experts=3, num_experts_per_tok=2,
+        moe_intermediate_size=16, rope_parameters=three_axes(1, 1, 0, mrope_interleaved=True))),
+    "qwen3_vl_moe-in_memory": ("sees", "qwen3_vl_moe", seen(
+        "qwen3_vl_moe_text", QWEN3_SEES, num_experts=3, num_experts_per_tok=2,
+        moe_intermediate_size=16, rope_parameters=three_axes(1, 1, 0, mrope_interleaved=True))),
     "roberta": ("encoder", "roberta", dict(SIZES, pad_token_id=1, bos_token_id=0)),
     "roberta-decoder": ("lm", "roberta", dict(SIZES, is_decoder=True, pad_token_id=1,
                                               bos_token_id=0)),
@@ -314,6 +391,7 @@ CASES = {
     "roformer-masked": ("masked", "roformer", dict(SIZES, hidden_act="relu", embedding_size=12)),
     "seed_oss": ("lm", "seed_oss", WIDE),
     "smollm3": ("lm", "smollm3", dict(GROUPED, no_rope_layers=[1, 0])),
+    "smolvlm": ("sees", "smolvlm", seen("llama", TOWER)),
     "solar_open": ("lm", "solar_open", dict(WIDE, n_routed_experts=4, num_experts_per_tok=2,
                                             n_shared_experts=1, moe_intermediate_size=8)),
     "stablelm": ("lm", "stablelm", dict(GROUPED, partial_rotary_factor=0.5, qk_layernorm=True,
@@ -341,14 +419,22 @@ CASES = {
 # have none), and what sees and hears is not read.
 LEFT_OUT = {"marian": "embed_positions", "roformer-decoder": "embed_positions",
             "roformer-masked": "embed_positions", "phi4_multimodal": "embed_tokens_extend"}
+# See published.py.
+ZERO = {"deepseek": ["model.layers.1.mlp.shared_expert_gate.weight"]}
 # With the names that tensors have in memory, which save_pretrained changes to older ones.
-IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory"}
+IN_MEMORY = {"gpt_neox-in_memory", "mixtral-in_memory", "qwen3_vl_moe-in_memory"}
 # The reference has another dynamic base for each length, and one is that of the whole context.
 REACH = {"llama-dynamic": 17}
 # Eager Falcon adds ALiBi twice: to the scores and, with the mask, once more.
 ATTENTION = {"falcon-alibi": "sdpa"}
 CLASSES = {"lm": AutoModelForCausalLM, "encoder": AutoModel, "masked": AutoModelForMaskedLM,
-           "pair": AutoModelForSeq2SeqLM}
+           "pair": AutoModelForSeq2SeqLM, "sees": AutoModelForImageTextToText}
+# What transformers does not have.
+OWN = {"baichuan": Baichuan, "chatglm": ChatGlm}
+# As they were published: the fields of the text model beside those of what sees, and experts
+# stored [inputs, outputs].
+FLAT = {"qwen2_vl"}
+TRANSPOSED = {"qwen3_vl_moe"}
 
 
 def randomize(model, name, generator):
@@ -368,6 +454,8 @@ def randomize(model, name, generator):
                 noise = 0.1 * noise + (1.0 if is_norm or is_scale else 0.0)
             elif not any(part in tensor_name for part in ("emb", "wte", "wpe", "shared.weight")):
                 noise = noise * 1.4 / tensor.shape[-1] ** 0.5
+            if tensor_name in ZERO.get(name, ()):
+                noise = torch.zeros(tensor.shape)
             tensor.copy_(noise.half().float())
 
 
@@ -377,7 +465,7 @@ def expect(model, kind, prompt, reach):
     if kind == "masked":
         hidden = model.base_model(prompt[None]).last_hidden_state[0]
         return {"logits": model(prompt[None]).logits[0], "hidden": hidden}
-    if kind == "lm":
+    if kind in ("lm", "sees"):
         ids = prompt
         for _ in range(min(8, reach + 1 - len(prompt))):
             ids = torch.cat([ids, model(ids[None]).logits[0, -1].argmax()[None]])
@@ -402,11 +490,28 @@ def nest(folder):
     save_file(tensors, f"{folder}/model.safetensors")
 
 
+def flatten(folder):
+    """The fields of text_config one level up, as older files have them."""
+    fields = json.load(open(f"{folder}/config.json"))
+    text = fields.pop("text_config")
+    rotary = text.pop("rope_parameters")
+    text.update(rope_theta=rotary["rope_theta"],
+                rope_scaling=dict(type="mrope", mrope_section=rotary["mrope_section"]))
+    with open(f"{folder}/config.json", "w") as file:
+        file.write(json.dumps({**text, **fields}, indent=2) + "\n")
+
+
+def transpose_experts(folder):
+    file = f"{folder}/model.safetensors"
+    save_file({n: t.transpose(1, 2).contiguous() if ".experts." in n else t
+               for n, t in load_file(file).items()}, file)
+
+
 def make(folder, name):
     kind, model_type, fields = CASES[name]
     generator = torch.Generator().manual_seed(sum((i + 1) * ord(c) for i, c in enumerate(name)))
-    if model_type == "chatglm":
-        model = ChatGlm(fields)
+    if model_type in OWN:
+        model = OWN[model_type]({k: v for k, v in fields.items() if v is not None})
     else:
         config = AutoConfig.for_model(model_type, **fields)
         config._attn_implementation = ATTENTION.get(name, "eager")
@@ -432,6 +537,11 @@ def make(folder, name):
     save_file(expected, f"{folder}/expected.safetensors")
     if name.endswith("-nested"):
         nest(folder)
+    publish(folder, name)
+    if name in FLAT:
+        flatten(folder)
+    if name in TRANSPOSED:
+        transpose_experts(folder)
 
 
 if __name__ == "__main__":

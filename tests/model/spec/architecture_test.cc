@@ -131,6 +131,13 @@ INSTANTIATE_TEST_SUITE_P(, WrongConfigTest,
                              {"tie_word_embeddings", "yes", "where true or false is needed"},
                          }));
 
+TEST(ArchitectureTest, RefusesATiedHeadThatIsNormalized) {
+  SmallSpec spec;
+  spec.head = "tied = true\nnormalized = true";
+  EXPECT_THAT(spec.resolve(test::small_checkpoint().make()),
+              FailsWith(ModelErrc::kBadConfig, "head.normalized: is not for a tied head"));
+}
+
 TEST(ArchitectureTest, RefusesMoreRotaryThanAHeadHas) {
   const Checkpoint checkpoint = test::small_checkpoint().set("rotary_dim", 4).make();
   SmallSpec spec;

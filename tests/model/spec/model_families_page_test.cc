@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "weft/model/spec/spec.h"
 #include "weft/tests/fixture/doc_page.h"
@@ -32,16 +33,41 @@ struct Page {
   std::map<std::string, std::string> remark_of;
 };
 
-/// The rows "| `type` | [spec](...) | remark |" of the page.
+/// The rows "| `type` | [spec](...) | remark |" of the page. Its tables may share a type, which has
+/// the same spec in all of them.
 Page read_page() {
   Page page;
+  std::set<std::pair<std::string, std::string>> seen;
   for (const test::DocRow& row : test::doc_rows(test::doc_page("model-families.md"))) {
     const std::string type = test::plain_cell(row.cells.at(0));
-    EXPECT_FALSE(page.spec_of.contains(type)) << type << " stands there twice";
-    page.spec_of[type] = between(row.cells.at(1), "[", "](");
+    EXPECT_TRUE(seen.emplace(row.heading, type).second) << type << " stands twice in a table";
+    const std::string spec = between(row.cells.at(1), "[", "](");
+    EXPECT_EQ(page.spec_of.emplace(type, spec).first->second, spec) << type;
     page.remark_of[type] = test::plain_cell(row.cells.at(2));
   }
   return page;
+}
+
+/// The types that a table of the page lists, and how many of them load.
+std::pair<std::size_t, std::size_t> counted(std::string_view heading) {
+  std::size_t all = 0;
+  std::size_t loading = 0;
+  for (const test::DocRow& row : test::doc_rows(test::doc_page("model-families.md"))) {
+    if (row.heading != heading) continue;
+    ++all;
+    if (!between(row.cells.at(1), "[", "](").empty()) ++loading;
+  }
+  return {all, loading};
+}
+
+TEST(ModelFamiliesPageTest, SaysHowManyTypesLoad) {
+  const std::string page = test::doc_page("model-families.md");
+  const auto [causal, causal_loading] = counted("## Causal models");
+  EXPECT_THAT(page, testing::HasSubstr("All " + std::to_string(causal) + " types"));
+  EXPECT_THAT(page, testing::HasSubstr(std::to_string(causal_loading) + " load;"));
+  const auto [seeing, seeing_loading] = counted("## Models that see");
+  EXPECT_THAT(page, testing::HasSubstr("All " + std::to_string(seeing) + " types"));
+  EXPECT_THAT(page, testing::HasSubstr("for " + std::to_string(seeing_loading) + " of them"));
 }
 
 std::map<std::string, std::string> claimed() {
