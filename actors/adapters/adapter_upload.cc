@@ -61,6 +61,34 @@ std::optional<Error> refuse_files(const AdapterFiles& files) {
       "once, or one GGUF file");
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code none;
+  return fs::exists(fs::symlink_status(path, none));
+}
+
+bool is_adapter_folder(const fs::path& path) { return is_there(path / kConfig); }
+
+/// Whether a place of the folder of adapters is one adapter. A folder of several adapters is not.
+bool is_adapter(const fs::path& path) {
+  std::error_code none;
+  return is_adapter_folder(path) || (path.extension() == kGguf && fs::is_regular_file(path, none));
+}
+
+/// Refuses a place that would lie in another adapter, or would replace something else than an
+/// adapter.
+std::optional<Error> refuse_place(const AdapterUpload::Target& target, const fs::path& path) {
+  fs::path above = target.folder;
+  for (const fs::path& part : fs::path(target.name).parent_path()) {
+    above /= part;
+    if (is_adapter_folder(above)) {
+      return bad_files("they would lie in another adapter, " +
+                       above.lexically_relative(target.folder).string());
+    }
+  }
+  if (!is_there(path) || is_adapter(path)) return std::nullopt;
+  return bad_files(path.filename().string() + " of adapters.folder is no adapter");
+}
+
 /// Returns the bytes of all files below a folder; links are not followed.
 std::int64_t bytes_below(const fs::path& folder) {
   std::uintmax_t bytes = 0;
@@ -90,11 +118,6 @@ Result<void> write_file(const fs::path& path, std::string_view content) {
   return file->sync();
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code none;
-  return fs::exists(fs::symlink_status(path, none));
-}
-
 }  // namespace
 
 AdapterUpload::AdapterUpload(Draft draft, fs::path path)
@@ -112,6 +135,7 @@ Result<AdapterUpload> AdapterUpload::write(const Target& target, const AdapterFi
                      (gguf ? "a folder" : "a GGUF file") + " already");
   }
   const fs::path& path = gguf ? gguf_form : folder_form;
+  if (auto refused = refuse_place(target, path)) return *std::move(refused);
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);  // if it fails, make() says why
   remove_left_drafts(path.parent_path(), fs::file_time_type::clock::now() - kDraftAge);
@@ -143,6 +167,9 @@ Result<void> erase_adapter_files(const AdapterUpload::Target& target) {
   for (const std::string_view form : {std::string_view(), kGguf}) {
     fs::path path = target.folder / target.name;
     path += form;
+    if (is_there(path) && !is_adapter(path)) {
+      return bad_files(path.filename().string() + " of adapters.folder is no adapter");
+    }
     removed += fs::remove_all(path, error);
     if (error) {
       return Error{EngineErrc::kAdapterFailed,
