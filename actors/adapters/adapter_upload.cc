@@ -74,6 +74,14 @@ bool is_adapter(const fs::path& path) {
   return is_adapter_folder(path) || (path.extension() == kGguf && fs::is_regular_file(path, none));
 }
 
+/// Returns where an adapter can lie: as a folder, and as a GGUF file.
+std::array<fs::path, 2> places_of(const AdapterUpload::Target& target) {
+  const fs::path folder = target.folder / target.name;
+  fs::path gguf = folder;
+  gguf += kGguf;
+  return {folder, gguf};
+}
+
 /// Refuses a place that would lie in another adapter, or would replace something else than an
 /// adapter.
 std::optional<Error> refuse_place(const AdapterUpload::Target& target, const fs::path& path) {
@@ -127,9 +135,7 @@ Result<AdapterUpload> AdapterUpload::write(const Target& target, const AdapterFi
   if (auto refused = refuse_target(target)) return *std::move(refused);
   if (auto refused = refuse_files(files)) return *std::move(refused);
   const bool gguf = is_gguf(files);
-  const fs::path folder_form = target.folder / target.name;
-  fs::path gguf_form = folder_form;
-  gguf_form += kGguf;
+  const auto [folder_form, gguf_form] = places_of(target);
   if (is_there(gguf ? folder_form : gguf_form)) {
     return bad_files("adapters.folder has " + target.name + " as " +
                      (gguf ? "a folder" : "a GGUF file") + " already");
@@ -160,23 +166,29 @@ Result<fs::path> AdapterUpload::finish() {
   return path_;
 }
 
-Result<void> erase_adapter_files(const AdapterUpload::Target& target) {
+Result<void> check_erasable(const AdapterUpload::Target& target) {
   if (auto refused = refuse_target(target)) return *std::move(refused);
-  std::error_code error;
-  std::uintmax_t removed = 0;
-  for (const std::string_view form : {std::string_view(), kGguf}) {
-    fs::path path = target.folder / target.name;
-    path += form;
-    if (is_there(path) && !is_adapter(path)) {
+  bool found = false;
+  for (const fs::path& path : places_of(target)) {
+    if (!is_there(path)) continue;
+    if (!is_adapter(path))
       return bad_files(path.filename().string() + " of adapters.folder is no adapter");
-    }
-    removed += fs::remove_all(path, error);
+    found = true;
+  }
+  if (!found) return bad_files("adapters.folder has no " + target.name);
+  return {};
+}
+
+Result<void> erase_adapter_files(const AdapterUpload::Target& target) {
+  if (auto checked = check_erasable(target); !checked) return checked;
+  for (const fs::path& path : places_of(target)) {
+    std::error_code error;
+    fs::remove_all(path, error);
     if (error) {
       return Error{EngineErrc::kAdapterFailed,
                    "adapter " + target.name + ": " + path.string() + " (" + error.message() + ")"};
     }
   }
-  if (removed == 0) return bad_files("adapters.folder has no " + target.name);
   return {};
 }
 

@@ -42,8 +42,11 @@ class AdapterUpload {
   std::filesystem::path path_;
 };
 
-/// Removes a name's place from the folder of adapters. kBadRequest: uploads are not allowed, the
-/// folder has no such place, or the place is no adapter; kAdapterFailed: the disk refused.
+/// Checks that erase_adapter_files() may remove a name's place. kBadRequest: uploads are not
+/// allowed, the folder has no such place, or the place is no adapter.
+[[nodiscard]] Result<void> check_erasable(const AdapterUpload::Target& target);
+/// Removes a name's place from the folder of adapters. Errors of check_erasable(); kAdapterFailed:
+/// the disk refused.
 [[nodiscard]] Result<void> erase_adapter_files(const AdapterUpload::Target& target);
 
 }  // namespace weft
