@@ -24,15 +24,15 @@ struct AdapterInfo {
 };
 
 /// A file of an adapter, as a client sent it.
-struct AdapterFile {
+struct UploadedFile {
   std::string name{};
   std::string_view content{};
 };
 
 /// The files of an adapter that a client sent: adapter_config.json and its matrices
 /// (adapter_model.safetensors or adapter_model.bin), or one GGUF file.
-struct AdapterFiles {
-  std::vector<AdapterFile> files{};
+struct UploadedFiles {
+  std::vector<UploadedFile> files{};
   std::shared_ptr<const void> owner{};  ///< keeps the contents
 };
 
@@ -49,7 +49,7 @@ struct AdapterChange {
   std::string path{};
   /// The adapter's files, which are put into Config::adapters_folder under the adapter's name, once
   /// they were read from there. `path` means nothing then. Null: the files are there already.
-  std::shared_ptr<const AdapterFiles> files{};
+  std::shared_ptr<const UploadedFiles> files{};
   bool replaces = false;  ///< the name may have an adapter, which requests under way keep
   /// The caller made the adapter: its path may lie anywhere, and its name may be that of a
   /// fine-tuned model (is_tuned_name()). Not for what a client says.

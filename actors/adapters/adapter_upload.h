@@ -3,12 +3,30 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "weft/actors/adapters/adapter_info.h"
 #include "weft/core/error/error.h"
 #include "weft/core/io/output.h"
 
 namespace weft {
+
+/// Removes the folders between the folder of adapters and a place in it that are empty at the end.
+class EmptyParents {
+ public:
+  EmptyParents(std::filesystem::path folder, std::filesystem::path place)
+      : folder_(std::move(folder)), place_(std::move(place)) {}
+  EmptyParents(EmptyParents&& other) noexcept
+      : folder_(std::move(other.folder_)), place_(std::exchange(other.place_, {})) {}
+  EmptyParents(const EmptyParents&) = delete;
+  EmptyParents& operator=(const EmptyParents&) = delete;
+  EmptyParents& operator=(EmptyParents&&) = delete;
+  ~EmptyParents();
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path place_;  // empty in an object that was moved from
+};
 
 /// The files of an adapter that a client sent, on their way into the folder of adapters. They lie
 /// in a hidden place until they have been read, so a broken adapter replaces nothing. Owner only;
@@ -27,7 +45,8 @@ class AdapterUpload {
   /// form (a folder for a GGUF file, or the reverse) or as something that is no adapter, or the
   /// place would lie in another adapter; kAdapterLoaded: the folder has the name, and `replaces` is
   /// false; kAdapterFailed: the disk refused.
-  [[nodiscard]] static Result<AdapterUpload> write(const Target& target, const AdapterFiles& files);
+  [[nodiscard]] static Result<AdapterUpload> write(const Target& target,
+                                                   const UploadedFiles& files);
 
   /// Returns where the adapter can be read before finish().
   [[nodiscard]] std::filesystem::path place() const { return draft_.place(); }
@@ -36,9 +55,11 @@ class AdapterUpload {
   [[nodiscard]] Result<std::filesystem::path> finish();
 
  private:
-  AdapterUpload(Draft draft, std::filesystem::path path);
+  AdapterUpload(EmptyParents parents, Draft draft, std::string name, std::filesystem::path path);
 
+  EmptyParents parents_;  // destroyed after the draft, which may be the last entry of a folder
   Draft draft_;
+  std::string name_;
   std::filesystem::path path_;
 };
 

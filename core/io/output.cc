@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 // New names are tried where another process has taken one.
 constexpr int kMostNames = 100;
 constexpr const char* kDraftMark = ".part-";
+constexpr const char* kSpare = ".old";
 
 Error cannot_write(const fs::path& path, int error) {
   const FileErrc code = error == EEXIST ? FileErrc::kExists : FileErrc::kCannotWrite;
@@ -39,8 +40,18 @@ fs::path hidden_name(const fs::path& path, int attempt) {
 /// draft's own place.
 fs::path spare_of(const fs::path& hidden) {
   fs::path spare = hidden;
-  spare += ".old";
+  spare += kSpare;
   return spare;
+}
+
+/// Puts a spare back if its process ended before anything else was at its path.
+bool put_back(const fs::path& spare) {
+  if (spare.extension() != kSpare) return false;
+  const std::string name = spare.filename().string();
+  const fs::path path = spare.parent_path() / name.substr(1, name.find(kDraftMark) - 1);
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored))) return false;
+  return std::rename(spare.c_str(), path.c_str()) == 0;
 }
 
 /// Makes the entries of a folder durable. A file system that cannot do so loses no entries either.
@@ -96,7 +107,8 @@ Draft::~Draft() {
   if (hidden_.empty()) return;
   std::error_code ignored;
   fs::remove_all(hidden_, ignored);
-  fs::remove_all(spare_of(hidden_), ignored);
+  // Without a file at the path, the spare is the only copy.
+  if (fs::exists(fs::symlink_status(path_, ignored))) fs::remove_all(spare_of(hidden_), ignored);
 }
 
 Result<Draft> Draft::make(const fs::path& named, Kind kind, Existing existing) {
@@ -175,7 +187,9 @@ std::size_t remove_left_drafts(const fs::path& folder, fs::file_time_type before
     const fs::file_time_type time = fs::last_write_time(entry->path(), none);
     if (is_draft && !none && time < before) left.push_back(entry->path());
   }
-  for (const fs::path& one : left) fs::remove_all(one, none);
+  for (const fs::path& one : left) {
+    if (!put_back(one)) fs::remove_all(one, none);
+  }
   return left.size();
 }
 

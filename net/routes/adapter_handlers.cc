@@ -29,7 +29,7 @@ ApiResult<void> take_flag(std::string_view text, bool& flag) {
   return {};
 }
 
-ApiResult<void> take_part(const FormPart& part, AdapterChange& change, AdapterFiles& files) {
+ApiResult<void> take_part(const FormPart& part, AdapterChange& change, UploadedFiles& files) {
   if (part.name == "file") {
     if (part.filename.empty()) return bad_field("file", "must be a file, with a filename");
     files.files.push_back({part.filename, part.content});
@@ -51,14 +51,14 @@ ApiResult<AdapterChange> read_upload(const HttpCall& call) {
   const auto parts = form_parts(call.header[boost::beast::http::field::content_type], body->text);
   if (!parts) return parts.error();
   AdapterChange change;
-  AdapterFiles files;
+  UploadedFiles files;
   for (const FormPart& part : *parts) {
     if (auto taken = take_part(part, change, files); !taken) return taken.error();
   }
   if (change.name.empty()) return bad_field("lora_name", "is missing", api_code::kMissing);
   if (files.files.empty()) return bad_field("file", "is missing", api_code::kMissing);
   files.owner = std::move(body);
-  change.files = std::make_shared<const AdapterFiles>(std::move(files));
+  change.files = std::make_shared<const UploadedFiles>(std::move(files));
   return change;
 }
 

@@ -41,9 +41,9 @@ class AdapterUploadTest : public testing::Test {
     options.upload_bytes = bytes;
     return options;
   }
-  static AdapterChange change_of(std::string name, std::vector<AdapterFile> files) {
+  static AdapterChange change_of(std::string name, std::vector<UploadedFile> files) {
     AdapterChange change(std::move(name));
-    change.files = std::make_shared<const AdapterFiles>(AdapterFiles{std::move(files), nullptr});
+    change.files = std::make_shared<const UploadedFiles>(UploadedFiles{std::move(files), nullptr});
     return change;
   }
   static AdapterChange folder_of(std::string name, std::string_view letters) {
@@ -120,6 +120,14 @@ TEST_F(AdapterUploadTest, TouchesNoOtherAdapterOfTheFolder) {
     EXPECT_THAT(registry.load(replacing(folder_of(name, "new"))),
                 FailsWith(EngineErrc::kBadRequest, "lie in another adapter, org/a"));
   }
+  ASSERT_TRUE(registry.load(change_of("tiny", {{"a.gguf", "small"}})));
+  EXPECT_THAT(registry.load(folder_of("tiny/x", "new")),
+              FailsWith(EngineErrc::kBadRequest, "lie in another adapter, tiny"));
+  for (const char* name : {"tiny.gguf", "org/a.gguf"}) {
+    EXPECT_THAT(registry.load(replacing(folder_of(name, "new"))),
+                FailsWith(EngineErrc::kBadRequest, "name: must not end in .gguf"));
+  }
+  EXPECT_THAT(registry.erase("tiny.gguf"), FailsWith(EngineErrc::kBadRequest, ".gguf"));
   EXPECT_THAT(registry.load(replacing(folder_of("org", "new"))),
               FailsWith(EngineErrc::kBadRequest, "org of adapters.folder is no adapter"));
   EXPECT_THAT(registry.erase("org"),
@@ -128,6 +136,26 @@ TEST_F(AdapterUploadTest, TouchesNoOtherAdapterOfTheFolder) {
   for (const char* name : {"org/a", "org/b"}) {
     EXPECT_EQ(content_of(name, later), FakeAdapters::id_of(name));
   }
+  EXPECT_EQ(content_of("tiny", later), FakeAdapters::id_of("small"));
+
+  adapters.folder.write("org/adapter_config.json", "{}");
+  EXPECT_THAT(registry.erase("org"),
+              FailsWith(EngineErrc::kBadRequest, "org of adapters.folder is no adapter"))
+      << "other adapters lie in it";
+}
+
+TEST_F(AdapterUploadTest, ThatIsRefusedOrErasedLeavesNoEmptyFolder) {
+  EXPECT_THAT(registry.load(folder_of("org/a", "bad")),
+              FailsWith(EngineErrc::kAdapterFailed, "is bad"));
+  EXPECT_THAT(registry.load(folder_of("org/a", std::string(1000, 'a'))),
+              FailsWith(EngineErrc::kBadRequest, "adapters.upload_bytes"));
+  EXPECT_THAT(places(), IsEmpty());
+  ASSERT_TRUE(registry.load(folder_of("org/a", "a")));
+  ASSERT_TRUE(registry.load(folder_of("org/b", "b")));
+  ASSERT_TRUE(registry.erase("org/a"));
+  EXPECT_THAT(places(), ElementsAre("org"));
+  ASSERT_TRUE(registry.erase("org/b"));
+  EXPECT_THAT(places(), IsEmpty());
 }
 
 TEST_F(AdapterUploadTest, ThatCannotBeReadLeavesNameAndFolderAsTheyWere) {
@@ -144,7 +172,7 @@ TEST_F(AdapterUploadTest, ThatCannotBeReadLeavesNameAndFolderAsTheyWere) {
 TEST_F(AdapterUploadTest, IsRefusedWhereItsFilesAreNotThoseOfAnAdapter) {
   const std::string config(kConfig);
   const std::string matrices(kMatrices);
-  for (const auto& [files, why] : std::vector<std::pair<std::vector<AdapterFile>, std::string>>{
+  for (const auto& [files, why] : std::vector<std::pair<std::vector<UploadedFile>, std::string>>{
            {{{config, "{}"}}, "must be adapter_config.json and"},
            {{{matrices, "a"}}, "must be adapter_config.json and"},
            {{{config, "{}"}, {config, "{}"}, {matrices, "a"}}, "each once"},
@@ -174,6 +202,7 @@ TEST_F(AdapterUploadTest, NeedsAFolderThatMayGrowToItsSize) {
   EXPECT_THAT(narrow.load(folder_of("poet", "1234")),
               FailsWith(EngineErrc::kBadRequest, "would have 13 bytes, and may have 12"));
   ASSERT_TRUE(narrow.load(folder_of("poet", "123")));
+  ASSERT_TRUE(narrow.load(replacing(folder_of("poet", "abc")))) << "the old one does not count";
   ASSERT_TRUE(narrow.erase("sql"));
   EXPECT_TRUE(narrow.load(folder_of("next", "12345")));
 }

@@ -136,6 +136,17 @@ TEST(DraftTest, ThatAKilledProcessLeftIsRemovedLater) {
   EXPECT_TRUE(fs::exists(folder.path() / ".hidden"));
 }
 
+TEST(DraftTest, PutsBackWhatAKilledProcessWasAboutToReplace) {
+  const TempFolder folder;
+  folder.write(".lost.part-1-0.old", std::string_view("lost"));
+  folder.write(".there.part-1-0.old", std::string_view("old"));
+  folder.write("there", std::string_view("new"));
+  EXPECT_EQ(remove_left_drafts(folder.path(), fs::file_time_type::max()), 2);
+  EXPECT_EQ(*read_text_file(folder.path() / "lost", kAnySize), "lost");
+  EXPECT_EQ(*read_text_file(folder.path() / "there", kAnySize), "new");
+  EXPECT_EQ(entries_in(folder.path()), 2);
+}
+
 TEST(DraftTest, SaysWhyItCannotBeMade) {
   const TempFolder folder;
   EXPECT_THAT(Draft::make(folder.path() / "no/such/folder", Draft::Kind::kFile),
