@@ -434,8 +434,7 @@ TEST_F(ChatRequestTest, ARequestMayTakeAnyGuessThatItsSamplersLeave) {
     return part(with(fields)).sampling.guess_acceptance;
   };
   EXPECT_EQ(acceptance(R"("speculation":{})"), GuessAcceptance::kExact);
-  EXPECT_EQ(acceptance(R"("speculation":{"accept":"exact"})"),
-            GuessAcceptance::kExact);
+  EXPECT_EQ(acceptance(R"("speculation":{"accept":"exact"})"), GuessAcceptance::kExact);
   EXPECT_EQ(acceptance(R"("top_p":0.9,"speculation":{"accept":"lossy_top"})"),
             GuessAcceptance::kLossyTop);
   const auto verdict_of = [this](const std::string& fields) {
