@@ -98,7 +98,7 @@ struct TracePair {
 /// The figures of a trace, with guesses from one source.
 struct MeasuredTrace {
   std::string name;
-  Rounds<TracePair> rounds;
+  Rounds<TracePair> rounds{};
 };
 
 /// Where the guesses of a stepper come from.

@@ -37,6 +37,7 @@ Config small_config() {
   config.max_rows = 2;
   config.max_pages = 64;
   config.max_context = 1024;
+  config.target_inter_token = std::chrono::minutes(1);  // guesses do not depend on the machine
   return config;
 }
 
@@ -213,7 +214,6 @@ TEST_F(EngineGuessesTest, ADraftModelChangesNoOutput) {
     Config config = small_config();
     config.jump_ahead = false;
     config.speculation_model = draft;
-    config.target_inter_token = std::chrono::minutes(1);  // guesses do not depend on the machine
     config.speculation = kind;
     config.max_rows = 6;
     config.max_pages = 16;
@@ -269,7 +269,6 @@ TEST_F(EngineGuessesTest, ADraftModelChangesNoOutput) {
 TEST_F(EngineGuessesTest, AllGreedyGuessesOfAModelForItselfAreRight) {
   Config config = small_config();
   config.speculation_model = config.model;
-  config.target_inter_token = std::chrono::minutes(1);
   Result<Engine> engine = load(std::move(config));
   ASSERT_TRUE(engine) << to_string(engine.error());
   Request request = story();

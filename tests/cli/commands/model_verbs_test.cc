@@ -75,11 +75,13 @@ TEST(GenerateVerb, GivesTheSameTextWithGuesses) {
     EXPECT_EQ(run_weft(text + " --speculation suffix").output, plain.output) << how;
     EXPECT_EQ(run_weft(text + " --speculation " + quoted_demo_model).output, plain.output) << how;
   }
-  const ProgramRun drafted =
-      run_weft("generate " + quoted_demo_model + "'Once upon a time' --stats --temperature 0 " +
-               "--ignore-end --max-tokens 41 --speculation " + quoted_demo_model);
   // The first token, and then eight steps: all guesses of a model for itself are right.
-  EXPECT_THAT(drafted.output, HasSubstr("(32 of 32 guesses right)"));
+  for (const char* const how : {"--temperature 0", "--temperature 1 --seed 3 --top-p 0.95"}) {
+    const ProgramRun drafted =
+        run_weft("generate " + quoted_demo_model + "'Once upon a time' --stats --ignore-end " +
+                 "--max-tokens 41 --speculation " + quoted_demo_model + " " + how);
+    EXPECT_THAT(drafted.output, HasSubstr("(32 of 32 guesses right)")) << how;
+  }
   const ProgramRun guessed =
       run_weft("generate " + quoted_demo_model +
                "'one two three. one two three. one two' --stats --temperature 0 "

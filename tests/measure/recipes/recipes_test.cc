@@ -147,9 +147,9 @@ TEST(RecipesTest, InferflowSpeculationMeasuresADraftModelBesideLookUps) {
   const MeasuredModel model = open_measured_model(path, {}).value();
   RecipeSetup setup{.model = model};
   setup.config.threads = 1;
-  setup.config.max_context = 256;
+  setup.config.max_context = 128;
   setup.config.speculation_model = path;
-  setup.scale = 0.2;
+  setup.scale = kScale;
   setup.repeats = 1;
   std::vector<std::string> parts;
   setup.begin_part = [&](std::string_view part) { parts.emplace_back(part); };

@@ -433,9 +433,8 @@ TEST_F(ChatRequestTest, ARequestMayTakeAnyGuessThatItsSamplersLeave) {
   const auto acceptance = [this](const std::string& fields) {
     return part(with(fields)).sampling.guess_acceptance;
   };
-  EXPECT_EQ(acceptance(R"("speculation":{}) "), GuessAcceptance::kExact);
-  EXPECT_EQ(acceptance(R"("speculation":{"accept":"exact"})"),
-            GuessAcceptance::kExact);
+  EXPECT_EQ(acceptance(R"("speculation":{})"), GuessAcceptance::kExact);
+  EXPECT_EQ(acceptance(R"("speculation":{"accept":"exact"})"), GuessAcceptance::kExact);
   EXPECT_EQ(acceptance(R"("top_p":0.9,"speculation":{"accept":"lossy_top"})"),
             GuessAcceptance::kLossyTop);
   const auto verdict_of = [this](const std::string& fields) {
