@@ -115,6 +115,7 @@ void JobRunner::work() {
     if (begin(*job)) run(*job);
     leave();
   }
+  jobs_.write_pending();
 }
 
 std::optional<JobRecord> JobRunner::wait_for_job() {

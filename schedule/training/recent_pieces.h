@@ -23,16 +23,23 @@ class RecentPieces {
     pieces_[next_] = {time, step};
     next_ = (next_ + 1) % kCount;
     size_ = std::min(size_ + 1, kCount);
+    if (!longest_ || time >= longest_->time) longest_ = {time, step};
   }
-  void clear() noexcept { next_ = size_ = 0; }
+  void clear() noexcept {
+    next_ = size_ = 0;
+    longest_.reset();
+  }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
   /// Returns the longest of the pieces that ran less than kSteps before `step`; none: no piece did.
-  [[nodiscard]] std::optional<Duration> longest_at(std::uint64_t step) const noexcept {
-    std::optional<Duration> longest;
-    for (std::size_t i = 0; i < size_ && step - newest(i).step < kSteps; ++i)
-      longest = std::max(longest.value_or(Duration{}), newest(i).time);
-    return longest;
+  [[nodiscard]] std::optional<Duration> longest_at(std::uint64_t step) noexcept {
+    const auto counts = [&](const Piece& piece) { return step - piece.step < kSteps; };
+    if (longest_ && !counts(*longest_)) longest_.reset();
+    if (longest_) return longest_->time;
+    for (std::size_t i = 0; i < size_ && counts(newest(i)); ++i) {
+      if (!longest_ || newest(i).time > longest_->time) longest_ = newest(i);
+    }
+    return longest_ ? std::optional(longest_->time) : std::nullopt;
   }
   /// Returns the mean of the newest pieces; zero without pieces.
   [[nodiscard]] Duration mean() const noexcept {
@@ -59,6 +66,7 @@ class RecentPieces {
   std::array<Piece, kCount> pieces_{};
   std::size_t next_ = 0;
   std::size_t size_ = 0;
+  std::optional<Piece> longest_{};  // of the pieces that counted at the newest look
 };
 
 }  // namespace weft

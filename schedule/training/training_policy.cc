@@ -78,7 +78,7 @@ bool TrainingPolicy::interrupt() noexcept {
 }
 
 /// Returns how many pieces run behind the step of a batch.
-std::int32_t TrainingPolicy::pieces_beside(const PlanState& state, TimePoint now) const noexcept {
+std::int32_t TrainingPolicy::pieces_beside(const PlanState& state, TimePoint now) noexcept {
   const bool fills = options_.kind == TrainingKind::kFill;
   if (!fills && options_.kind != TrainingKind::kDeferral) return 0;
   if (fills && !state.left) return 1;
@@ -92,7 +92,7 @@ std::int32_t TrainingPolicy::pieces_beside(const PlanState& state, TimePoint now
 }
 
 /// Returns a piece's estimated time, as kShare has it.
-Duration TrainingPolicy::share_time() const noexcept {
+Duration TrainingPolicy::share_time() noexcept {
   if (pieces_.empty()) return kUnknownPiece;
   return pieces_.longest_at(steps_).value_or(pieces_.mean());
 }

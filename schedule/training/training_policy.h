@@ -111,8 +111,8 @@ class TrainingPolicy {
 
   [[nodiscard]] Duration left_of_iteration(TimePoint now) const noexcept;
   void count_step(const PlanState& state) noexcept;
-  [[nodiscard]] std::int32_t pieces_beside(const PlanState& state, TimePoint now) const noexcept;
-  [[nodiscard]] Duration share_time() const noexcept;
+  [[nodiscard]] std::int32_t pieces_beside(const PlanState& state, TimePoint now) noexcept;
+  [[nodiscard]] Duration share_time() noexcept;
 
   const TrainingOptions options_;
   std::uint64_t task_ = 0;

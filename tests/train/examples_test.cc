@@ -253,6 +253,21 @@ TEST_F(MarkedExampleTest, EachMarkHasTheWeightOfItsAnswer) {
   EXPECT_LT(std::ranges::count(example->weights, 0.5F), 7) << "the first answer is left out";
 }
 
+// transformers masks the first of these tokens alone.
+TEST_F(MarkedExampleTest, ACharacterOfSeveralTokensIsLearntWhole) {
+  const json::object answer{{"role", "assistant"}, {"content", "so: \xC3\xA9"}};
+  const auto example = read(
+      "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
+      "{% endgeneration %}{% else %}{{ m.content }}{% endif %}{% endfor %}<|im_end|>",
+      {asked_, answer});
+  ASSERT_TRUE(example) << example.error().detail;
+  const std::size_t size = example->ids.size();
+  ASSERT_EQ(example->ids[size - 1], kEnd);
+  EXPECT_EQ(example->weights[size - 1], 0);
+  EXPECT_EQ(example->weights[size - 2], 1) << "the second byte";
+  EXPECT_EQ(example->weights[size - 3], 1) << "the first byte";
+}
+
 TEST_F(MarkedExampleTest, WeightsThatNoMarkCanHaveAreRefused) {
   EXPECT_TRUE(read(kOneBlock, {asked_, said(2), asked_, said(2)}));
   const auto refused = read(kOneBlock, {asked_, said(1), asked_, said(2)});

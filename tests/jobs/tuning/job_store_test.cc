@@ -149,9 +149,8 @@ TEST_F(JobStoreTest, AChangeInForceIsWrittenOnceTheDiskTakesIt) {
   const fs::path record = store.folder_of(id) / "job.json";
   fs::remove(record);
   fs::create_directories(record / "in the way");
-  const auto refused = store.change_anyway(id, [](JobRecord& /*record*/) -> Result<void> {
-    return Error{JobsErrc::kWrongState, {}};
-  });
+  const auto refused = store.change_anyway(
+      id, [](JobRecord& /*record*/) -> Result<void> { return Error{JobsErrc::kWrongState, {}}; });
   EXPECT_EQ(refused.error().code, JobsErrc::kWrongState);
   EXPECT_FALSE(store.has_pending());
   EXPECT_EQ(store.change_anyway(id, to(JobStatus::kCancelled)).error().code, JobsErrc::kNotWritten);
