@@ -15,6 +15,7 @@
 #include "weft/core/kv_dtype.h"
 #include "weft/gpu/ranks/partition.h"
 #include "weft/gpu/ranks/settle_partition.h"
+#include "weft/model/spec/architecture.h"
 #include "weft/model/spec/tensor_names.h"
 
 namespace weft::cli {

@@ -115,6 +115,7 @@ CASES = {
     "starcoder2": dict(sliding_window=None),
     "t5": dict(relative_attention_max_distance=128),
     "umt5": dict(relative_attention_max_distance=128),
+    "xverse": {},
 }
 
 # With queries, keys and values in one tensor, an option of the converter.

@@ -82,6 +82,7 @@ CASES = {
                                   num_experts_per_tok=2, num_dense_layers=1,
                                   moe_intermediate_size=8, mup_enabled=True, route_scale=1.5)),
     "apertus": ("lm", "apertus", WIDE),
+    "aquila": ("lm", "llama", GROUPED),
     "arcee": ("lm", "arcee", WIDE),
     "aria": ("sees", "aria", seen("aria_text", dict(TOWER, model_type="idefics3_vision"), moe_num_experts=3,
                                    moe_topk=2, moe_num_shared_experts=2)),
@@ -413,6 +414,7 @@ CASES = {
     # Its head has gelu, whatever its layers have.
     "xlm_roberta_xl-masked": ("masked", "xlm-roberta-xl", dict(SIZES, hidden_act="relu",
                                                                pad_token_id=1, bos_token_id=0)),
+    "xverse": ("lm", "llama", SIZES),
 }
 
 # Tensors that a file lacks: half precision would round positions that are computed (Marian's files

@@ -44,6 +44,11 @@ def take_attention(folder, layer):
     return [folder.tensors.pop(f"{at}{part}_proj.weight") for part in "qkv"]
 
 
+def aquila(folder):
+    folder.name_as("aquila", "AquilaForCausalLM", rope_theta=10000.0)
+    folder.drop("attention_bias", "mlp_bias", "head_dim", "rope_parameters")
+
+
 def baichuan(folder):
     folder.name_as("baichuan", "BaichuanForCausalLM")
     folder.drop("num_key_value_heads", "rope_parameters", "head_dim")
@@ -107,8 +112,13 @@ def orion(folder):
                 "rope_parameters", "partial_rotary_factor")
 
 
-FORMS = {"baichuan": baichuan, "deepseek": deepseek, "internlm": internlm, "internlm2": internlm2,
-         "minicpm": minicpm, "orion": orion}
+def xverse(folder):
+    folder.name_as("xverse", "XverseForCausalLM")
+    folder.drop("attention_bias", "mlp_bias", "head_dim", "num_key_value_heads", "rope_parameters")
+
+
+FORMS = {"aquila": aquila, "baichuan": baichuan, "deepseek": deepseek, "internlm": internlm,
+         "internlm2": internlm2, "minicpm": minicpm, "orion": orion, "xverse": xverse}
 
 
 def publish(path, name):
