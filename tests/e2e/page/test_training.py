@@ -72,8 +72,20 @@ def test_a_jobs_loss_is_drawn_as_it_comes(open_page: OpenPage) -> None:
     expect(page.locator("#jobs .state")).to_have_text("has its model", timeout=PATIENCE_MS)
     expect(page.locator("#jobs .axis")).to_have_text("step 4 of 4loss 2.50 → 0.500", timeout=PATIENCE_MS)
     assert len(points(page)) == 4
-    assert "after=event-2" in played.asked[-1], "events are read once"
+    events = [url for url in played.asked if "/events" in url]
+    assert ["after=" in url for url in events] == [False] + [True] * (len(events) - 1), "events are read once"
     expect(page.get_by_role("button", name="Cancel ft:demo:faq:1")).to_be_hidden()
+
+
+def test_the_jobs_of_another_key_are_not_left_on_the_page(open_page: OpenPage) -> None:
+    played = PlayedJobs(job("running", 2))
+    page = open_page(prepare=played.prepare)
+    expect(page.locator("#jobs .state")).to_have_text("trains", timeout=PATIENCE_MS)
+    page.route(re.compile(JOBS + r"\?limit=5$"), lambda route: None)  # a server that does not answer
+    page.get_by_role("button", name="Settings").click()
+    page.locator("dialog [name=key]").fill("sesame")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#jobs")).to_be_hidden(timeout=PATIENCE_MS)
 
 
 def test_a_job_that_goes_back_to_its_state_is_read_anew(open_page: OpenPage) -> None:
