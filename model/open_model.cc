@@ -64,7 +64,7 @@ Result<Checkpoint> open_base(const std::filesystem::path& model) {
 
 /// Divides the rows of a normalized head by their lengths, and compiles the model again.
 Result<void> normalize_head(const std::filesystem::path& model, OpenedModel& opened) {
-  if (!opened.architecture->head.normalized) return {};
+  if (!opened.architecture->head.present || !opened.architecture->head.normalized) return {};
   for (const std::string& name : opened.architecture->head.linear.tensor) {
     const CheckpointTensor* const found =
         find_tensor(*opened.checkpoint, name + ".weight", opened.architecture->optional_prefixes);

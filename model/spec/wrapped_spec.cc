@@ -53,6 +53,18 @@ json::object joined_variables(const std::string& model_type, const json::object&
   return variables;
 }
 
+/// Ties a head without a weight of its own to the embedding. A config may state for the whole what it
+/// does not state for the text model, or the other way round, so `tie_word_embeddings` is not asked.
+void tie_missing_head(json::object& tree) {
+  json::value* const head = tree.if_contains("head");
+  json::object* const table = head == nullptr ? nullptr : head->if_object();
+  const json::value* const tensor = table == nullptr ? nullptr : table->if_contains("tensor");
+  if (tensor == nullptr || !tensor->is_string()) return;
+  const std::string name(tensor->get_string());
+  if (name.starts_with('=')) return;
+  (*table)["tied"] = "= not has('" + name + ".weight')";
+}
+
 json::object joined_trees(const std::string& model_type, const json::object& family,
                           const json::object& wrapper) {
   json::object over = wrapper;
@@ -66,6 +78,7 @@ json::object joined_trees(const std::string& model_type, const json::object& fam
   json::object tree = merge_tables(base, over);
   tree.erase(kWraps);
   tree["name"] = family.at("name");
+  tie_missing_head(tree);
   return tree;
 }
 
