@@ -348,10 +348,15 @@ Result<void> AdapterRegistry::unload(const std::string& name) {
 }
 
 Result<void> AdapterRegistry::erase(const std::string& name) {
-  const auto unloaded = unload(name);
-  if (!unloaded && folder_.place_of(name).empty()) return unloaded;
-  auto erased = erase_adapter_files(
-      {.folder = options_.folder, .folder_bytes = options_.upload_bytes, .name = name});
+  if (!has(name) && folder_.place_of(name).empty()) {
+    const std::scoped_lock lock(mutex_);
+    return no_such(name);
+  }
+  const AdapterUpload::Target target{
+      .folder = options_.folder, .folder_bytes = options_.upload_bytes, .name = name};
+  if (auto checked = check_erasable(target); !checked) return checked;
+  static_cast<void>(unload(name));  // a name that no request has used yet is not known
+  auto erased = erase_adapter_files(target);
   if (erased) folder_.show(name);  // what is put there later is another adapter
   return erased;
 }

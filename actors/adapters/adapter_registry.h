@@ -96,7 +96,7 @@ class AdapterRegistry {
   /// load() gives it an adapter. kNoSuchAdapter.
   [[nodiscard]] Result<void> unload(const std::string& name);
   /// Removes a name, if it is known, and its place in the folder. kNoSuchAdapter: there is neither;
-  /// errors of erase_adapter_files(), after which the name is removed.
+  /// errors of check_erasable(), which change nothing, and of erase_adapter_files().
   [[nodiscard]] Result<void> erase(const std::string& name);
 
   /// The known adapters, in the order in which their names came.

@@ -61,6 +61,42 @@ std::optional<Error> refuse_files(const AdapterFiles& files) {
       "once, or one GGUF file");
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code none;
+  return fs::exists(fs::symlink_status(path, none));
+}
+
+bool is_adapter_folder(const fs::path& path) { return is_there(path / kConfig); }
+
+/// Whether a place of the folder of adapters is one adapter. A folder of several adapters is not.
+bool is_adapter(const fs::path& path) {
+  std::error_code none;
+  return is_adapter_folder(path) || (path.extension() == kGguf && fs::is_regular_file(path, none));
+}
+
+/// Returns where an adapter can lie: as a folder, and as a GGUF file.
+std::array<fs::path, 2> places_of(const AdapterUpload::Target& target) {
+  const fs::path folder = target.folder / target.name;
+  fs::path gguf = folder;
+  gguf += kGguf;
+  return {folder, gguf};
+}
+
+/// Refuses a place that would lie in another adapter, or would replace something else than an
+/// adapter.
+std::optional<Error> refuse_place(const AdapterUpload::Target& target, const fs::path& path) {
+  fs::path above = target.folder;
+  for (const fs::path& part : fs::path(target.name).parent_path()) {
+    above /= part;
+    if (is_adapter_folder(above)) {
+      return bad_files("they would lie in another adapter, " +
+                       above.lexically_relative(target.folder).string());
+    }
+  }
+  if (!is_there(path) || is_adapter(path)) return std::nullopt;
+  return bad_files(path.filename().string() + " of adapters.folder is no adapter");
+}
+
 /// Returns the bytes of all files below a folder; links are not followed.
 std::int64_t bytes_below(const fs::path& folder) {
   std::uintmax_t bytes = 0;
@@ -90,11 +126,6 @@ Result<void> write_file(const fs::path& path, std::string_view content) {
   return file->sync();
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code none;
-  return fs::exists(fs::symlink_status(path, none));
-}
-
 }  // namespace
 
 AdapterUpload::AdapterUpload(Draft draft, fs::path path)
@@ -104,14 +135,13 @@ Result<AdapterUpload> AdapterUpload::write(const Target& target, const AdapterFi
   if (auto refused = refuse_target(target)) return *std::move(refused);
   if (auto refused = refuse_files(files)) return *std::move(refused);
   const bool gguf = is_gguf(files);
-  const fs::path folder_form = target.folder / target.name;
-  fs::path gguf_form = folder_form;
-  gguf_form += kGguf;
+  const auto [folder_form, gguf_form] = places_of(target);
   if (is_there(gguf ? folder_form : gguf_form)) {
     return bad_files("adapters.folder has " + target.name + " as " +
                      (gguf ? "a folder" : "a GGUF file") + " already");
   }
   const fs::path& path = gguf ? gguf_form : folder_form;
+  if (auto refused = refuse_place(target, path)) return *std::move(refused);
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);  // if it fails, make() says why
   remove_left_drafts(path.parent_path(), fs::file_time_type::clock::now() - kDraftAge);
@@ -136,20 +166,29 @@ Result<fs::path> AdapterUpload::finish() {
   return path_;
 }
 
-Result<void> erase_adapter_files(const AdapterUpload::Target& target) {
+Result<void> check_erasable(const AdapterUpload::Target& target) {
   if (auto refused = refuse_target(target)) return *std::move(refused);
-  std::error_code error;
-  std::uintmax_t removed = 0;
-  for (const std::string_view form : {std::string_view(), kGguf}) {
-    fs::path path = target.folder / target.name;
-    path += form;
-    removed += fs::remove_all(path, error);
+  bool found = false;
+  for (const fs::path& path : places_of(target)) {
+    if (!is_there(path)) continue;
+    if (!is_adapter(path))
+      return bad_files(path.filename().string() + " of adapters.folder is no adapter");
+    found = true;
+  }
+  if (!found) return bad_files("adapters.folder has no " + target.name);
+  return {};
+}
+
+Result<void> erase_adapter_files(const AdapterUpload::Target& target) {
+  if (auto checked = check_erasable(target); !checked) return checked;
+  for (const fs::path& path : places_of(target)) {
+    std::error_code error;
+    fs::remove_all(path, error);
     if (error) {
       return Error{EngineErrc::kAdapterFailed,
                    "adapter " + target.name + ": " + path.string() + " (" + error.message() + ")"};
     }
   }
-  if (removed == 0) return bad_files("adapters.folder has no " + target.name);
   return {};
 }
 

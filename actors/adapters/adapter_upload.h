@@ -23,9 +23,10 @@ class AdapterUpload {
   };
 
   /// Writes the files to the hidden place. kBadRequest: uploads are not allowed, the files are not
-  /// those of an adapter, the folder has no room for them, or the folder has the name in the other
-  /// form (a folder for a GGUF file, or the reverse); kAdapterLoaded: the folder has the name, and
-  /// `replaces` is false; kAdapterFailed: the disk refused.
+  /// those of an adapter, the folder has no room for them, the folder has the name in the other
+  /// form (a folder for a GGUF file, or the reverse) or as something that is no adapter, or the
+  /// place would lie in another adapter; kAdapterLoaded: the folder has the name, and `replaces` is
+  /// false; kAdapterFailed: the disk refused.
   [[nodiscard]] static Result<AdapterUpload> write(const Target& target, const AdapterFiles& files);
 
   /// Returns where the adapter can be read before finish().
@@ -41,8 +42,11 @@ class AdapterUpload {
   std::filesystem::path path_;
 };
 
-/// Removes a name's place from the folder of adapters. kBadRequest: uploads are not allowed, or the
-/// folder has no such place; kAdapterFailed: the disk refused.
+/// Checks that erase_adapter_files() may remove a name's place. kBadRequest: uploads are not
+/// allowed, the folder has no such place, or the place is no adapter.
+[[nodiscard]] Result<void> check_erasable(const AdapterUpload::Target& target);
+/// Removes a name's place from the folder of adapters. Errors of check_erasable(); kAdapterFailed:
+/// the disk refused.
 [[nodiscard]] Result<void> erase_adapter_files(const AdapterUpload::Target& target);
 
 }  // namespace weft

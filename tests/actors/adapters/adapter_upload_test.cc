@@ -105,11 +105,29 @@ TEST_F(AdapterUploadTest, ReplacesANameOnlyWhereItMay) {
 }
 
 TEST_F(AdapterUploadTest, DoesNotReplaceAPlaceOfTheFolderThatNoRequestHasNamed) {
-  adapters.folder.write("sql", "operator's");
+  fs::create_directory(adapters.folder.path() / "sql");
+  adapters.folder.write("sql/adapter_config.json", "{}");
+  adapters.folder.write("sql/adapter_model.safetensors", "operator's");
   EXPECT_THAT(registry.load(folder_of("sql", "new")), FailsWith(EngineErrc::kAdapterLoaded, "sql"));
   EXPECT_EQ(content_of("sql", registry), FakeAdapters::id_of("operator's"));
   EXPECT_THAT(registry.load(replacing(change_of("sql", {{"a.gguf", "new"}}))),
               FailsWith(EngineErrc::kBadRequest, "has sql as a folder"));
+}
+
+TEST_F(AdapterUploadTest, TouchesNoOtherAdapterOfTheFolder) {
+  for (const char* name : {"org/a", "org/b"}) ASSERT_TRUE(registry.load(folder_of(name, name)));
+  for (const char* name : {"org/a/c", "org/a/adapter_model.safetensors"}) {
+    EXPECT_THAT(registry.load(replacing(folder_of(name, "new"))),
+                FailsWith(EngineErrc::kBadRequest, "lie in another adapter, org/a"));
+  }
+  EXPECT_THAT(registry.load(replacing(folder_of("org", "new"))),
+              FailsWith(EngineErrc::kBadRequest, "org of adapters.folder is no adapter"));
+  EXPECT_THAT(registry.erase("org"),
+              FailsWith(EngineErrc::kBadRequest, "org of adapters.folder is no adapter"));
+  AdapterRegistry later(adapters.options());
+  for (const char* name : {"org/a", "org/b"}) {
+    EXPECT_EQ(content_of(name, later), FakeAdapters::id_of(name));
+  }
 }
 
 TEST_F(AdapterUploadTest, ThatCannotBeReadLeavesNameAndFolderAsTheyWere) {
