@@ -199,6 +199,20 @@ TEST_F(ExampleReaderTest, ExamplesThatAreLeftOutAreCountedByTheirReason) {
   EXPECT_EQ(examples.cut_out, 1);
 }
 
+TEST_F(ExampleReaderTest, AnswersBehindTheCutAreNotLookedFor) {
+  const std::string answer = R"({"role": "user", "content": "Say hello."},
+                                {"role": "assistant", "content": "hello"})";
+  const auto learnt = [&](std::size_t tokens) {
+    const ExampleReader reader(tokenizer_, {.tokens = tokens, .end_tokens = {kEnd}});
+    const std::string line = R"({"messages": [)" + answer + "," + answer + "," + answer + "]}";
+    const Example example = reader.read_line(line).value();
+    return std::ranges::count_if(example.weights, [](float weight) { return weight > 0; });
+  };
+  const auto one = learnt(1);
+  EXPECT_GT(one, 0);
+  EXPECT_EQ(learnt(1000), 3 * one);
+}
+
 /// Conversations by a chat template with {% generation %} marks.
 class MarkedExampleTest : public testing::Test {
  protected:

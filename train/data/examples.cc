@@ -172,7 +172,7 @@ std::string how_learnt(const Examples& examples) {
   constexpr std::string_view kMarked = "where the chat template marks them ({% generation %})";
   constexpr std::string_view kEnded =
       "from behind their generation prompt to their end token, since the chat template has no "
-      "generation marks";
+      "generation marks with tokens of their own";
   if (examples.ended == 0 && examples.marked == 0) return {};
   std::string text = "The answers are learnt ";
   if (examples.ended == 0) return text.append(kMarked);
@@ -282,16 +282,18 @@ Result<Example> ExampleReader::read_messages(const json::object& line, float wei
   }
   for (const Answer& answer : *answers) {
     if (!answer.is_learnt) continue;
-    if (auto done = learn_ended(line, answer.message, answer.weight, example); !done)
-      return done.error();
+    const auto end = learn_ended(line, answer.message, answer.weight, example);
+    if (!end) return end.error();
+    if (*end >= options_.tokens) break;  // read() cuts off the rest
   }
   return example;
 }
 
 // An answer is what the template writes behind its beginning. So the model learns from the tokens
-// that it is given when it serves: those of the messages before, with a generation prompt.
-Result<void> ExampleReader::learn_ended(const json::object& line, std::size_t message, float weight,
-                                        Example& example) const {
+// that it is given when it serves: those of the messages before, with a generation prompt. Returns
+// where the answer ends.
+Result<std::size_t> ExampleReader::learn_ended(const json::object& line, std::size_t message,
+                                               float weight, Example& example) const {
   const auto before = encode(line, message, true);
   if (!before) return before.error();
   const auto behind = encode(line, message + 1, false);
@@ -305,7 +307,7 @@ Result<void> ExampleReader::learn_ended(const json::object& line, std::size_t me
     if (t > 0) example.weights[t] = weight;
     if (is_end(example.ids[t])) break;
   }
-  return {};
+  return behind->size();
 }
 
 Conversation ExampleReader::conversation_of(const json::object& line, std::size_t messages,

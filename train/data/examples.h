@@ -83,8 +83,9 @@ class ExampleReader {
  private:
   [[nodiscard]] Result<Example> read_text(const boost::json::object& line, float weight) const;
   [[nodiscard]] Result<Example> read_messages(const boost::json::object& line, float weight) const;
-  [[nodiscard]] Result<void> learn_ended(const boost::json::object& line, std::size_t message,
-                                         float weight, Example& example) const;
+  [[nodiscard]] Result<std::size_t> learn_ended(const boost::json::object& line,
+                                                std::size_t message, float weight,
+                                                Example& example) const;
   [[nodiscard]] Conversation conversation_of(const boost::json::object& line, std::size_t messages,
                                              bool prompts) const;
   [[nodiscard]] Result<std::vector<TokenId>> encode(const boost::json::object& line,

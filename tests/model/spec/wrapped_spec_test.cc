@@ -115,6 +115,20 @@ TEST(WrappedSpecTest, FillsInNothingForAnotherFamily) {
               FailsWith(ModelErrc::kBadConfig, "hidden"));
 }
 
+TEST(WrappedSpecTest, TiesAHeadOnlyWhereTheFamilysOwnHeadIsMissing) {
+  CheckpointBuilder builder(R"({"model_type": "internvl", "text_config": {
+      "model_type": "internlm2", "vocab_size": 8, "hidden_size": 4, "num_hidden_layers": 1,
+      "num_attention_heads": 1, "intermediate_size": 8, "rms_norm_eps": 1e-05,
+      "tie_word_embeddings": false}})");
+  const auto is_tied = [&] {
+    const Checkpoint checkpoint = builder.make();
+    return resolve_architecture(find_spec(checkpoint).value(), checkpoint).value().head.tied;
+  };
+  EXPECT_TRUE(is_tied());
+  builder.tensor("language_model.output.weight", {8, 4});
+  EXPECT_FALSE(is_tied());
+}
+
 struct Named {
   const char* wrapper;
   std::vector<std::pair<std::string, std::string>> changes;  ///< of llava's names
