@@ -72,7 +72,9 @@ struct DrawSetting {
   SamplingParams params;
   bool is_constrained = false;
 
-  friend void PrintTo(const DrawSetting& setting, std::ostream* to) { *to << setting.name; }
+  friend std::ostream& operator<<(std::ostream& to, const DrawSetting& setting) {
+    return to << setting.name;
+  }
 };
 
 std::vector<DrawSetting> draw_settings() {
