@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kGguf = ".gguf";
+constexpr std::string_view kGgufEnding = ".gguf";
 constexpr std::string_view kConfig = "adapter_config.json";
 constexpr std::array<std::string_view, 2> kMatrices = {"adapter_model.safetensors",
                                                        "adapter_model.bin"};
@@ -35,13 +35,13 @@ std::optional<Error> refuse_target(const AdapterUpload::Target& target) {
   if (target.folder.empty()) return bad_files("adapters.folder is not set");
   if (target.folder_bytes == 0) return bad_files("adapters.upload_bytes is 0");
   // NAME and NAME.gguf are one adapter.
-  if (target.name.ends_with(kGguf))
+  if (target.name.ends_with(kGgufEnding))
     return Error{EngineErrc::kBadRequest, "name: must not end in .gguf"};
   return std::nullopt;
 }
 
 bool is_gguf(const UploadedFiles& files) {
-  return files.files.size() == 1 && files.files.front().name.ends_with(kGguf);
+  return files.files.size() == 1 && files.files.front().name.ends_with(kGgufEnding);
 }
 
 /// Refuses files that are not those of one adapter.
@@ -81,17 +81,17 @@ bool holds_adapters(const fs::path& folder) {
 }
 
 /// Whether a place of the folder of adapters is one adapter. A folder of several adapters is not.
-bool is_adapter(const fs::path& path) {
+bool is_one_adapter(const fs::path& path) {
   std::error_code none;
   if (is_adapter_folder(path)) return !holds_adapters(path);
-  return path.extension() == kGguf && fs::is_regular_file(path, none);
+  return path.extension() == kGgufEnding && fs::is_regular_file(path, none);
 }
 
 /// Returns where an adapter can lie: as a folder, and as a GGUF file.
 std::array<fs::path, 2> places_of(const AdapterUpload::Target& target) {
   const fs::path folder = target.folder / target.name;
   fs::path gguf = folder;
-  gguf += kGguf;
+  gguf += kGgufEnding;
   return {folder, gguf};
 }
 
@@ -102,13 +102,13 @@ std::optional<Error> refuse_place(const AdapterUpload::Target& target, const fs:
   for (const fs::path& part : fs::path(target.name).parent_path()) {
     above /= part;
     fs::path gguf = above;
-    gguf += kGguf;
+    gguf += kGgufEnding;
     if (is_adapter_folder(above) || is_there(gguf)) {
       return bad_files("they would lie in another adapter, " +
                        above.lexically_relative(target.folder).string());
     }
   }
-  if (!is_there(path) || is_adapter(path)) return std::nullopt;
+  if (!is_there(path) || is_one_adapter(path)) return std::nullopt;
   return bad_files(path.filename().string() + " of adapters.folder is no adapter");
 }
 
@@ -208,7 +208,7 @@ Result<void> check_erasable(const AdapterUpload::Target& target) {
   bool found = false;
   for (const fs::path& path : places_of(target)) {
     if (!is_there(path)) continue;
-    if (!is_adapter(path))
+    if (!is_one_adapter(path))
       return bad_files(path.filename().string() + " of adapters.folder is no adapter");
     found = true;
   }
