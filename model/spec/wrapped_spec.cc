@@ -53,8 +53,9 @@ json::object joined_variables(const std::string& model_type, const json::object&
   return variables;
 }
 
-/// Ties a head without a weight of its own to the embedding. A config may state for the whole what it
-/// does not state for the text model, or the other way round, so `tie_word_embeddings` is not asked.
+/// Ties a head without a weight of its own to the embedding. A config may state for the whole what
+/// it does not state for the text model, or the other way round, so `tie_word_embeddings` is not
+/// asked.
 void tie_missing_head(json::object& tree) {
   json::value* const head = tree.if_contains("head");
   json::object* const table = head == nullptr ? nullptr : head->if_object();
