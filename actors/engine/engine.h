@@ -169,6 +169,12 @@ class Engine {
   auto async_unload_adapter(std::string name, std::string model, Token&& token) {
     AdapterChange adapter(std::move(name));
     adapter.model = std::move(model);
+    return async_unload_adapter(std::move(adapter), std::forward<Token>(token));
+  }
+  /// Removes AdapterChange::name likewise, and its files with AdapterChange::erases_files.
+  /// kBadRequest: its files may not be removed; then the name stays.
+  template <boost::asio::completion_token_for<void(boost::system::error_code, std::string)> Token>
+  auto async_unload_adapter(AdapterChange adapter, Token&& token) {
     adapter.unloads = true;
     return boost::asio::async_initiate<Token, void(boost::system::error_code, std::string)>(
         Initiate<AdapterOp>{core_}, token, std::move(adapter));

@@ -131,7 +131,7 @@ RouteResult change_adapter(Service& service, const HttpCall& call, bool unloads)
     };
     Engine& engine = *service.engine();
     if (change.unloads) {
-      engine.async_unload_adapter(change.name, change.model, std::move(reply));
+      engine.async_unload_adapter(change, std::move(reply));
     } else {
       engine.async_load_adapter(change, std::move(reply));
     }

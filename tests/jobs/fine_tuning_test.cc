@@ -288,6 +288,7 @@ TEST_F(FineTuningTest, AModelIsServedAgainAfterARestartUntilItIsDeleted) {
   open(third, config.training_folder);
   EXPECT_TRUE(third.served_names().empty());
   EXPECT_EQ(job(id).fine_tuned_model, name) << "the job still says what it made";
+  tuning.reset();  // before the jobs that it borrows
 }
 
 TEST_F(FineTuningTest, ModelsAreServedAgainWhenTheirBaseIsLoadedAgain) {
