@@ -19,7 +19,7 @@ from waiting import PATIENCE_S, eventually
 from weft_server import MODEL, program, write_config
 
 # Requests that run must come to their end, however slow a sanitizer build is on a busy machine.
-PATIENT = {"drain_timeout_s": PATIENCE_S}
+PATIENT = {"drain_timeout_s": 10 * PATIENCE_S}
 LONG = {"prompt": "Once", "stream": True, "max_tokens": 300, "ignore_eos": True}
 
 
