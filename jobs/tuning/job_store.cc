@@ -175,7 +175,8 @@ Result<JobSummary> JobStore::summary(std::string_view id, std::string_view owner
   const std::scoped_lock lock(mutex_);
   const auto found = jobs_.find(id);
   if (found == jobs_.end() || found->second.owner != owner) return no_such_job(id);
-  return JobSummary(found->second);
+  const JobSummary& summary = found->second;  // without the events
+  return summary;
 }
 
 std::vector<JobSummary> JobStore::list(std::string_view owner) const {
