@@ -357,7 +357,7 @@ Result<void> AdapterRegistry::erase(const std::string& name) {
   if (auto checked = check_erasable(target); !checked) return checked;
   static_cast<void>(unload(name));  // a name that no request has used yet is not known
   auto erased = erase_adapter_files(target);
-  if (erased) folder_.show(name);  // what is put there later is another adapter
+  if (erased) folder_.show(name);  // an adapter put there later is a new one
   return erased;
 }
 

@@ -86,8 +86,8 @@ class AdapterRegistry {
   /// Gives a name the adapter of a path, or of files that a client sent. kBadRequest: no name for
   /// an adapter, or a path outside of the folder where neither any_path nor AdapterChange::is_own
   /// allows it, or what AdapterUpload::write() refuses; kAdapterLoaded: the name has one, and
-  /// `replaces` is false; kAdapterFailed and kOverloaded. An error leaves the name and the folder
-  /// what they had.
+  /// `replaces` is false; kAdapterFailed and kOverloaded. An error changes neither the name nor the
+  /// folder.
   [[nodiscard]] Result<void> load(const AdapterChange& change);
   /// Gives configured adapters their names, wherever their files lie. Errors as of load(); their
   /// details begin with adapters.named[NAME].

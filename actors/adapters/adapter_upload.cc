@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -145,13 +144,6 @@ std::optional<Error> refuse_bytes(const AdapterUpload::Target& target, const fs:
                    " (adapters.upload_bytes)");
 }
 
-Result<void> write_file(const fs::path& path, std::string_view content) {
-  const auto file = OutputFile::create(path);
-  if (!file) return file.error();
-  if (auto done = file->write(0, std::as_bytes(std::span(content))); !done) return done;
-  return file->sync();
-}
-
 }  // namespace
 
 EmptyParents::~EmptyParents() {
@@ -191,7 +183,7 @@ Result<AdapterUpload> AdapterUpload::write(const Target& target, const UploadedF
   if (!draft) return refused_by(target.name, draft.error());
   for (const UploadedFile& file : files.files) {
     const fs::path place = gguf ? draft->place() : draft->place() / file.name;
-    if (auto done = write_file(place, file.content); !done) {
+    if (auto done = write_new_file(place, file.content); !done) {
       return refused_by(target.name, done.error());
     }
   }

@@ -37,7 +37,7 @@ class AdapterUpload {
     std::filesystem::path folder{};  ///< Config::adapters_folder; empty: there is none
     std::int64_t folder_bytes = 0;   ///< Config::adapters_upload_bytes
     std::string name{};              ///< the adapter's; is_adapter_name()
-    bool replaces = false;           ///< what has the name in the folder is replaced
+    bool replaces = false;           ///< an adapter of this name in the folder is replaced
   };
 
   /// Writes the files to the hidden place. kBadRequest: uploads are not allowed, the files are not

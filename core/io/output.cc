@@ -85,13 +85,6 @@ int rename_over(const fs::path& from, const fs::path& to, const fs::path& spare)
   return error;
 }
 
-Result<void> write_new_file(const fs::path& path, std::string_view text) {
-  const auto file = OutputFile::create(path);
-  if (!file) return file.error();
-  if (auto done = file->write(0, std::as_bytes(std::span(text))); !done) return done;
-  return file->sync();
-}
-
 }  // namespace
 
 Draft::Draft(fs::path path, fs::path hidden, Kind kind, Existing existing)
@@ -175,6 +168,13 @@ Result<void> OutputFile::resize(std::uint64_t size) const {
 Result<void> OutputFile::sync() const {
   if (::fsync(descriptor_) != 0) return cannot_write(path_, errno);
   return {};
+}
+
+Result<void> write_new_file(const fs::path& path, std::string_view text) {
+  const auto file = OutputFile::create(path);
+  if (!file) return file.error();
+  if (auto done = file->write(0, std::as_bytes(std::span(text))); !done) return done;
+  return file->sync();
 }
 
 std::size_t remove_left_drafts(const fs::path& folder, fs::file_time_type before) {

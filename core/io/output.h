@@ -15,8 +15,8 @@ namespace weft {
 class Draft {
  public:
   enum class Kind : std::uint8_t { kFile, kFolder };
-  /// What becomes of a file or folder that has the final path already. A replaced one is removed
-  /// by the destructor.
+  /// Says whether finish() may replace a file or folder at the final path. The destructor removes
+  /// the replaced file or folder.
   enum class Existing : std::uint8_t { kRefused, kReplaced };
 
   /// Makes the hidden folder. FileErrc::kExists where something of the name is there already and
@@ -76,6 +76,10 @@ class OutputFile {
   std::filesystem::path path_;
   int descriptor_;
 };
+
+/// Writes a new file, and returns once it is on the disk. kExists, kCannotWrite; then a part of the
+/// file may be left.
+[[nodiscard]] Result<void> write_new_file(const std::filesystem::path& path, std::string_view text);
 
 /// Removes the drafts in a folder that were begun before `before` and whose owners ended without
 /// removing them. Returns how many there were.

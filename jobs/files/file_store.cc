@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -58,13 +57,6 @@ Result<TrainingFile> read_description(const fs::path& folder) {
 }
 
 Error no_such_file(std::string_view id) { return {JobsErrc::kNoSuchFile, std::string(id)}; }
-
-Result<void> write_content(const fs::path& path, std::string_view content) {
-  const auto out = OutputFile::create(path);
-  if (!out) return out.error();
-  if (auto done = out->write(0, std::as_bytes(std::span(content))); !done) return done;
-  return out->sync();
-}
 
 }  // namespace
 
@@ -183,8 +175,8 @@ void FileStore::give_back(const std::string& owner, std::int64_t bytes) {
 Result<void> FileStore::write(const TrainingFile& file, std::string_view content) const {
   auto draft = Draft::make(folder_ / file.id, Draft::Kind::kFolder);
   if (!draft) return draft.error();
-  if (auto done = write_content(draft->place() / kContent, content); !done) return done;
-  if (auto done = write_content(draft->place() / kDescription, description_of(file)); !done)
+  if (auto done = write_new_file(draft->place() / kContent, content); !done) return done;
+  if (auto done = write_new_file(draft->place() / kDescription, description_of(file)); !done)
     return done;
   return draft->finish();
 }
